@@ -1,0 +1,81 @@
+// spyre/device_sim/card.h — the simulated card: memory, streams, pipelines, clock. The only door to device_sim.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "spyre/device_sim/device_spec.h"
+#include "spyre/device_sim/operation.h"
+
+namespace spyre::device_sim {
+
+struct MemoryStats {
+  Bytes capacity, allocated, reserved, peak_allocated, peak_reserved, largest_free;
+  std::uint64_t allocations = 0, frees = 0, live = 0, pieces = 0;
+};
+
+struct CardCounters {
+  std::uint64_t bytes_h2d = 0, bytes_d2h = 0;
+  std::uint64_t computes = 0, transfers = 0, callbacks = 0;
+  std::uint64_t modelled_picoseconds = 0;     // the card's clock: end of the last finished-in-order operation
+};
+
+/// How the submitting thread expects to learn of completion.
+enum class Urgency : std::uint8_t {
+  Waited,      // the caller will wait at once and drain the queue itself: wake no worker
+  Background,  // a worker thread should run it
+};
+
+/// A card. Internally synchronized. Worker threads start with the first Background submission or callback, and end
+/// with the card, which first drains its queues.
+class Card {
+ public:
+  explicit Card(DeviceSpec spec);
+  ~Card();
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+
+  const DeviceSpec& spec() const;
+
+  // Memory. Sizes are rounded up to 128-byte blocks. Throws OutOfDeviceMemory (requested, free, largest block, regions).
+  Allocation allocate(Bytes size);
+  void free(const Allocation& allocation);      // the caller knows that nothing in flight uses it
+  /// The host address of a piece, for operations that run on the card. Never handed to users.
+  std::byte* address(const Piece& piece) const;
+  MemoryStats memory_stats() const;
+  void reset_peak_memory();
+  /// Returns free pages to the system; the address ranges stay. Number of bytes given back.
+  Bytes trim();
+
+  // Streams are FIFO sequences of operations; stream 0 exists from the start.
+  StreamId create_stream(int priority = 0);
+  TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
+  /// Later operations of `stream` start after `point` is reached.
+  void wait_for(StreamId stream, TimelinePoint point);
+  TimelinePoint last_point(StreamId stream) const;
+  bool reached(TimelinePoint point) const;
+  /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults.
+  void synchronize(TimelinePoint point);
+  void synchronize_all();
+
+  /// The first fault since the last take, and forgets it: the stream is usable again. After a fault the stream's
+  /// later operations are skipped until it is taken.
+  std::exception_ptr take_fault(StreamId stream);
+
+  // Clock. Modelled picoseconds since the card started, for a point that was submitted.
+  std::uint64_t modelled_time(TimelinePoint point) const;
+  CardCounters counters() const;
+  void reset_counters();
+
+  /// Timeline of both times as Chrome trace events; recording is off until enabled.
+  void record_timeline(bool on);
+  std::string timeline_json() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace spyre::device_sim

@@ -1,0 +1,82 @@
+// spyre/kernels/builder.h — op bodies call this to append micro-ops; it folds constants and repeats.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "spyre/kernels/micro_op.h"
+
+namespace spyre::kernels {
+
+/// A result inside the program under construction.
+struct Value {
+  std::uint16_t index = 0;
+  Lane lane{};
+};
+
+/// Appends to one MicroProgram. Equal instructions are merged (common subexpressions), constant ones
+/// folded by the interpreter, so bodies may be written plainly. Confined to one thread.
+///
+/// Bodies are lane-generic where the maths is: `b.constant(x, 0.5)` takes the lane type of `x`.
+class Builder {
+ public:
+  explicit Builder(MicroProgram& program) : program_(program) {}
+
+  Value input(std::uint16_t kernel_value, Lane lane);
+  Value constant(Lane lane, double value);
+  Value constant(Value like, double value) { return constant(like.lane, value); }
+  Value bits(Lane lane, std::uint64_t pattern);
+
+  Value add(Value a, Value b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value div(Value a, Value b);
+  Value fma(Value a, Value b, Value c);
+  Value sqrt(Value a);
+  Value neg(Value a);
+  Value abs(Value a);
+  Value min_nan(Value a, Value b);
+  Value max_nan(Value a, Value b);
+  Value round_even(Value a);
+  Value floor(Value a);
+  Value ceil(Value a);
+  Value trunc(Value a);
+  Value int_div_trunc(Value a, Value b);
+  Value int_rem(Value a, Value b);
+  Value mul_hi_u32(Value a, Value b);
+
+  Value bit_and(Value a, Value b);
+  Value bit_or(Value a, Value b);
+  Value bit_xor(Value a, Value b);
+  Value bit_not(Value a);
+  Value shl(Value a, Value count);
+  Value shr_arith(Value a, Value count);
+  Value shr_logical(Value a, Value count);
+
+  Value eq(Value a, Value b);
+  Value ne(Value a, Value b);
+  Value lt(Value a, Value b);
+  Value le(Value a, Value b);
+  Value gt(Value a, Value b) { return lt(b, a); }
+  Value ge(Value a, Value b) { return le(b, a); }
+  Value is_nan(Value a) { return ne(a, a); }
+  Value nonzero(Value a) { return ne(a, constant(a, 0)); }   // Mask; NaN counts as nonzero
+  Value select(Value mask, Value if_true, Value if_false);
+  Value mask_to_int(Value mask);
+
+  Value convert(Value a, Lane to);      // numeric lanes; Mask -> 0 / 1
+  Value bits_to_float(Value a);
+  Value bits_to_int(Value a);
+  /// Rounds or wraps a computed value to what storage of type `t` would hold, staying in its lane.
+  Value round_to_storage(Value a, DType t);
+
+  Value math1(std::uint16_t function, Value a);
+  Value math2(std::uint16_t function, Value a, Value b);
+
+  const MicroProgram& program() const { return program_; }
+
+ private:
+  Value append(MicroInstruction instruction);
+  MicroProgram& program_;
+};
+
+}  // namespace spyre::kernels

@@ -1,0 +1,79 @@
+// spyre/kernels/op.h — what every operator states once, and what everything else is derived from.
+//
+// An op is a small struct in ops/<family>.h with three members:
+//   static constexpr OpInfo info{…};                                    names, rules, bounds, meaning
+//   static double ref(std::span<const double> x);                       independent double oracle
+//   static Value body(Builder& b, std::span<const Value> x);            written once over the vocabulary
+// From them come: dispatcher registration (engine), shape and dtype rule, interpreter, AVX2 and AVX-512
+// code, price, docs row, tests. There is no second list of ops anywhere.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "spyre/base/dtype.h"
+#include "spyre/base/ids.h"
+#include "spyre/kernels/builder.h"
+
+namespace spyre::kernels {
+
+/// The dispatcher signature, which fixes the engine's adapter. Scalars and tensors are both inputs of
+/// the body, in the order given here.
+enum class Signature : std::uint8_t {
+  Internal,         // no dispatcher entry: recorded by other ops (casts, row decompositions, random)
+  Unary,            // f(self)
+  Binary,           // f(self, other)
+  BinaryAlpha,      // f(self, other, *, alpha): body gets (self, other, alpha)
+  // Everything below goes through one boxed adapter that walks the schema: every Tensor argument and
+  // every Scalar / float / int argument listed becomes an input in schema order.
+  FromSchema,
+};
+
+/// How the compute type and the result type follow from the inputs (PyTorch's TensorIterator rules).
+enum class TypeRule : std::uint8_t {
+  Promote,          // common type of all inputs; result the same
+  PromoteToFloat,   // integers compute in the default float type; result the same
+  Compare,          // computed in the common type, result Bool
+  ToBool,           // result Bool, computed in the input's type (logical_not, isnan, …)
+};
+
+/// What one element costs on the card's vector units.
+enum class Cost : std::uint8_t { Simple, Transcendental };
+
+struct OpInfo {
+  std::string_view name;          // printed in traces, dumps, docs: "add"
+  std::string_view aten;          // dispatcher overloads, ';'-separated: "add.Tensor"; functional form.
+                                  // The in-place form ("add_.Tensor") and the out form ("add.out") are found
+                                  // by the engine from the dispatcher's own schemas.
+  Signature signature = Signature::Internal;
+  std::uint8_t arity = 1;         // inputs of the body, scalars included
+  TypeRule types = TypeRule::Promote;
+  DTypeSet computes = kAllTypes;  // compute types with a native body; others take the host path
+  Cost cost = Cost::Simple;
+  double max_ulp = 0.5;           // float32/float64 bound against `ref`; 0.5 = correctly rounded
+  std::string_view doc;           // one line
+};
+
+using BodyFunction = Value (*)(Builder&, std::span<const Value>);
+using RefFunction = double (*)(std::span<const double>);
+
+struct Op {
+  OpInfo info;
+  BodyFunction body = nullptr;
+  RefFunction ref = nullptr;
+};
+
+/// All pointwise ops, indexed by OpId. Immutable.
+std::span<const Op> op_table();
+const Op& op(OpId id);
+/// The id of the op with that name; throws InvalidArgument with the nearest names if there is none.
+OpId op_named(std::string_view name);
+
+/// Reductions are few and closed; each has its own identity, combine and finish rule.
+/// Floats accumulate in float64, integers in int64, so the order below decides the bits, and it depends on
+/// the shape alone: 16 interleaved lanes along a row (lane = index mod 16), lanes folded pairwise (8, 4, 2, 1);
+/// down a column in index order.
+enum class Reduction : std::uint8_t { Sum, Prod, Max, Min, ArgMax, ArgMin, Any, All };
+std::string_view name_of(Reduction r);
+
+}  // namespace spyre::kernels
