@@ -6,6 +6,9 @@ function(spyre_layer name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  if(NOT sources)  # a layer that is not begun
+    return()
+  endif()
 
   add_library(spyre_${name} STATIC ${sources})
   add_library(spyre::${name} ALIAS spyre_${name})
