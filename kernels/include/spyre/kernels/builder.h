@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "spyre/kernels/micro_op.h"
 
@@ -20,6 +21,10 @@ struct Value {
 class Builder {
  public:
   explicit Builder(MicroProgram& program) : program_(program) {}
+
+  /// The type the body under construction computes in; set by apply().
+  DType compute() const { return compute_; }
+  void set_compute(DType t) { compute_ = t; }
 
   Value input(std::uint16_t kernel_value, Lane lane);
   Value constant(Lane lane, double value);
@@ -68,6 +73,9 @@ class Builder {
   Value bits_to_int(Value a);
   /// Rounds or wraps a computed value to what storage of type `t` would hold, staying in its lane.
   Value round_to_storage(Value a, DType t);
+  /// PyTorch's conversion of a value in any lane to storage type `t`: to Bool "is not zero", float to integer
+  /// truncates, integers wrap, float64 to float16 by way of float32. The result has lane_of(t).
+  Value convert_to(Value a, DType t);
 
   Value math1(std::uint16_t function, Value a);
   Value math2(std::uint16_t function, Value a, Value b);
@@ -76,7 +84,19 @@ class Builder {
 
  private:
   Value append(MicroInstruction instruction);
+  Value unary(Micro op, Value a);
+  Value binary(Micro op, Value a, Value b);
+  Value comparison(Micro op, Value a, Value b);
+  bool is_constant(std::uint16_t index) const { return program_[index].op == Micro::Const; }
+  bool all_constant(const MicroInstruction& instruction) const;
+  MicroInstruction folded(const MicroInstruction& instruction) const;
+  Value find_or_push(const MicroInstruction& instruction);
+  void grow_index();
+
   MicroProgram& program_;
+  DType compute_ = DType::F32;
+  std::vector<std::uint16_t> index_;  // open addressing over program positions; 0xffff is free
+  std::size_t indexed_ = 0;           // instructions already in index_
 };
 
 }  // namespace spyre::kernels

@@ -4,6 +4,7 @@
 // Equal specs share code. The printed form of a spec is what dumps and golden tests show.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
+/// The rules of one fused kernel, checked by verify().
 struct KernelSpec {
   Form form{};
   std::uint8_t rank = 1;      // loop dimensions, >= 1 (Column: >= 2)
@@ -78,5 +80,10 @@ struct KernelSpec {
   /// Throws InternalError naming the step if any rule above is broken (forward references, levels, types).
   void verify() const;
 };
+
+/// Appends the micro-ops of Apply step `step` for the values of all earlier steps (`values[i]` belongs to step
+/// i) and returns its value, already rounded to `result`: the meaning of an op boundary, for every engine.
+/// Inputs are converted to `compute`; parameters keep float32 precision when it is float16 or bfloat16.
+Value apply(Builder& b, const KernelSpec& spec, std::size_t step, std::span<const Value> values);
 
 }  // namespace spyre::kernels

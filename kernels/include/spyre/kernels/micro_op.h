@@ -3,8 +3,10 @@
 // A micro-op is one exactly specified operation on one element. Each is either IEEE-exact (round to
 // nearest even) or integer arithmetic modulo 2^n, so the scalar interpreter, the AVX2 emitter and the
 // AVX-512 emitter produce the same bits by construction. Rules for NaN and signed zero are in the names.
+// Which NaN comes out (payload and sign) is not specified, only that it is one.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +60,9 @@ enum class Micro : std::uint8_t {
 
 inline constexpr std::uint8_t kMicroCount = static_cast<std::uint8_t>(Micro::Math2) + 1;
 std::string_view name_of(Micro op);
+std::string_view name_of(Lane lane);
+/// How many of a, b, c the instruction reads.
+std::uint8_t operand_count(Micro op);
 
 /// One instruction in SSA form. Its result is numbered by its position in the program.
 struct MicroInstruction {
@@ -69,5 +74,8 @@ struct MicroInstruction {
 };
 
 using MicroProgram = std::vector<MicroInstruction>;
+
+/// One line per instruction, for listings.
+std::string print(const MicroProgram& program);
 
 }  // namespace spyre::kernels

@@ -7,6 +7,8 @@
 // From them come: dispatcher registration (engine), shape and dtype rule, interpreter, AVX2 and AVX-512
 // code, price, docs row, tests. There is no second list of ops anywhere.
 #pragma once
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -30,8 +32,12 @@ enum class Signature : std::uint8_t {
 };
 
 /// How the compute type and the result type follow from the inputs (PyTorch's TensorIterator rules).
+///
+/// Tensors and Scalars of the schema take part (a Scalar as a wrapped number); `float`, `int` and `bool`
+/// arguments never do.
 enum class TypeRule : std::uint8_t {
   Promote,          // common type of all inputs; result the same
+  PromoteTensors,   // common type of the tensor inputs; Scalars are converted to it (addcmul, threshold, where)
   PromoteToFloat,   // integers compute in the default float type; result the same
   Compare,          // computed in the common type, result Bool
   ToBool,           // result Bool, computed in the input's type (logical_not, isnan, …)
@@ -51,9 +57,20 @@ struct OpInfo {
   DTypeSet computes = kAllTypes;  // compute types with a native body; others take the host path
   Cost cost = Cost::Simple;
   double max_ulp = 0.5;           // float32/float64 bound against `ref`; 0.5 = correctly rounded
+  /// Several rows may implement one overload; the engine takes the first whose `computes` has the compute
+  /// type and whose `select` holds. Comma-separated terms on schema arguments:
+  ///   "min" is given; "!max" is None; "approximate=tanh" the string argument has that value.
+  /// Arguments that are None, and strings, are not inputs of the body; an optional number that no term
+  /// mentions is an input with the value NaN when it is None.
+  std::string_view select = {};
+  /// float16/bfloat16: scalar arguments keep float32 precision (PyTorch's "opmath") instead of being rounded
+  /// to the compute type: the engine then makes their Param float32.
+  bool wide_scalars = false;
   std::string_view doc;           // one line
 };
 
+/// The input values have the lanes of the compute type, b.compute() tells which one it is. The result may have
+/// any lane (a Mask, a wider one); apply() converts it to the step's result type.
 using BodyFunction = Value (*)(Builder&, std::span<const Value>);
 using RefFunction = double (*)(std::span<const double>);
 
@@ -69,10 +86,27 @@ const Op& op(OpId id);
 /// The id of the op with that name; throws InvalidArgument with the nearest names if there is none.
 OpId op_named(std::string_view name);
 
+/// What an op struct must have; static_assert(Operator<X>) follows each.
+template <class X>
+concept Operator = requires(Builder& b, std::span<const Value> v, std::span<const double> x) {
+  { X::info } -> std::convertible_to<const OpInfo&>;
+  { X::ref(x) } -> std::same_as<double>;
+  { X::body(b, v) } -> std::same_as<Value>;
+};
+
+/// The ops of one family, in table order.
+template <Operator... Ops>
+struct OpList {
+  static constexpr std::size_t size = sizeof...(Ops);
+  static constexpr std::array<Op, size> table{Op{Ops::info, &Ops::body, &Ops::ref}...};
+};
+
 /// Reductions are few and closed; each has its own identity, combine and finish rule.
+/// The input is converted to the step's `compute` type first (sum(x, dtype=…)), the outcome to its `result`.
 /// Floats accumulate in float64, integers in int64, so the order below decides the bits, and it depends on
 /// the shape alone: 16 interleaved lanes along a row (lane = index mod 16), lanes folded pairwise (8, 4, 2, 1);
-/// down a column in index order.
+/// down a column in index order. Sum starts from +0, Prod from 1. Max and Min: NaN wins. ArgMax and ArgMin:
+/// the first NaN, else the first extreme. Any and All: NaN counts as true.
 enum class Reduction : std::uint8_t { Sum, Prod, Max, Min, ArgMax, ArgMin, Any, All };
 std::string_view name_of(Reduction r);
 
