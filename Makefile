@@ -1,0 +1,53 @@
+# Every target does its own set-up (tools/setup.py), works from a fresh clone, and takes seconds when nothing changed.
+SHELL := /bin/bash
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+SETUP := $(PYTHON) tools/setup.py
+RUN := .venv/bin/python
+
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+export HF_HUB_OFFLINE := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-cpp test-python bench lint docs clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: ## .venv with the package installed
+	@$(SETUP) package
+
+demo: ## real programs on device="spyre": semantic search (QUERY="…" asks your own) and training
+	@$(SETUP) package demo
+	$(RUN) examples/semantic_search.py $(if $(QUERY),"$(QUERY)")
+	$(RUN) examples/train_digits.py
+
+build: ## the C++ layers that need no torch, with their tests, in build/dev
+	@$(SETUP)
+	@CMAKE_CXX_COMPILER_LAUNCHER=$$(command -v ccache) cmake --preset dev >/dev/null
+	cmake --build --preset dev
+
+test: test-cpp test-python ## every test: GoogleTest through ctest, then pytest
+
+test-cpp: build
+	ctest --preset dev
+
+test-python:
+	@$(SETUP) package demo test
+	$(RUN) -m pytest
+
+bench: ## ratios against CPU eager in one run; JSON in build/benchmarks.json
+	@$(SETUP) package demo
+	$(RUN) -m benchmarks --json build/benchmarks.json
+
+lint: ## clang-format, clang-tidy, ruff, mypy, codespell
+	@$(SETUP) package lint
+	$(RUN) tools/lint.py
+
+docs: ## generated pages, then the site in build/site
+	@$(SETUP) package docs
+	$(RUN) tools/generate_docs.py
+	$(RUN) -m mkdocs build --quiet --strict
+
+clean: ## removes everything that the other targets made
+	rm -rf build .venv dist .pytest_cache .hypothesis .ruff_cache .mypy_cache
