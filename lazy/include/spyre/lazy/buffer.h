@@ -23,6 +23,9 @@ class Buffer {
 
   Device& device() const { return device_; }
   Bytes size() const { return size_; }
+  /// The outside owner's own note; nothing here looks at it (engine: the storage's address).
+  std::uintptr_t mark() const { return mark_; }
+  void set_mark(std::uintptr_t mark) { mark_ = mark; }
   bool observable() const { return outside_.load(std::memory_order_acquire) != 0; }
 
   void add_reference() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -35,6 +38,7 @@ class Buffer {
   friend struct BufferAccess;       // lazy/src: the trace's and the planner's view of the fields below
   Device& device_;
   Bytes size_;
+  std::uintptr_t mark_ = 0;
   std::atomic<std::uint32_t> references_{0}, outside_{0};
   device_sim::Allocation memory_;
   std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that it is pending in
