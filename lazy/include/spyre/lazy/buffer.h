@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include "spyre/base/bytes.h"
@@ -13,7 +14,8 @@ namespace spyre::lazy {
 class Device;
 
 /// Reference counted. Two counts: `outside` owners (storages: they make the buffer's content observable) and all
-/// references (traces and flights in progress included). Memory goes back to the card when the last reference goes.
+/// references (traces and flights in progress included). Memory goes back to the card when the last reference goes,
+/// from whichever thread. The device outlives its buffers.
 /// The counts are atomic; everything else is guarded by the device's lock.
 class Buffer {
  public:
@@ -41,9 +43,9 @@ class Buffer {
   std::uintptr_t mark_ = 0;
   std::atomic<std::uint32_t> references_{0}, outside_{0};
   device_sim::Allocation memory_;
-  std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that it is pending in
-  std::uint64_t trace_serial_ = 0;  // which trace that is; 0: none
-  StreamId pending_stream_{};
+  std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that used it last
+  std::uint64_t trace_serial_ = 0;  // which trace that is (Trace::serial); 0: none
+  std::exception_ptr fault_;        // why its content never came to be; whoever reads it gets this
 };
 
 /// An outside owner of a buffer.

@@ -27,7 +27,7 @@ struct View {
 struct Input {
   enum class Kind : std::uint8_t { View, Scalar, Iota };
   Kind kind{};
-  lazy::View view;                 // View; Iota uses view.strides (units per step)
+  lazy::View view{};               // View; Iota uses view.strides (units per step)
   std::uint64_t bits = 0;          // Scalar: value's bits in type `scalar`; Iota: the first value (int64)
   DType scalar{};
 

@@ -1,0 +1,107 @@
+// spyre/lazy/verified_cache.h — canonical bytes to shared values: least recently used goes first, hits are verified.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "spyre/base/bytes.h"
+#include "spyre/base/hash.h"
+#include "spyre/kernels/kernel_cache.h"
+
+namespace spyre::lazy {
+
+/// Bounded by bytes of keys and values; eviction is O(1). The hash only finds candidates: a hit has equal bytes.
+/// Values in use live on through their shared_ptr. Confined to the holder of the owner's lock.
+template <class Value>
+class VerifiedCache {
+ public:
+  explicit VerifiedCache(Bytes capacity) : capacity_(capacity) {}
+
+  /// The value stored under `key`, or null. Counts a hit or a miss.
+  std::shared_ptr<Value> find(std::span<const std::byte> key) {
+    const auto [first, last] = index_.equal_range(hash_of(key));
+    for (auto at = first; at != last; ++at) {
+      if (!equal(at->second->key, key)) continue;
+      recency_.splice(recency_.begin(), recency_, at->second);
+      ++counts_.hits;
+      return at->second->value;
+    }
+    ++counts_.misses;
+    return nullptr;
+  }
+
+  /// Stores a value that find() did not have. `value_bytes`: what it occupies, keys not counted. Evicts what no
+  /// longer fits, but never the new entry itself.
+  void insert(std::span<const std::byte> key, std::shared_ptr<Value> value, Bytes value_bytes) {
+    const Hash128 hash = hash_of(key);
+    recency_.push_front({hash, {key.begin(), key.end()}, std::move(value), value_bytes + Bytes{key.size()}});
+    index_.emplace(hash, recency_.begin());
+    counts_.bytes += recency_.front().bytes.count;
+    ++counts_.entries;
+    while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest();
+  }
+
+  /// Calls `visit` with every stored key, most recently used first.
+  template <class Visit>
+  void for_each_key(Visit&& visit) const {
+    for (const Entry& entry : recency_) visit(std::span<const std::byte>(entry.key));
+  }
+
+  /// Entries are dropped through the caller: their destructors may be arbitrary code.
+  [[nodiscard]] auto take_all() {
+    index_.clear();
+    counts_.entries = counts_.bytes = 0;
+    return std::exchange(recency_, {});
+  }
+
+  kernels::CacheCounts counts() const { return counts_; }
+  void reset_counts() { counts_.hits = counts_.misses = counts_.evictions = 0; }
+  void set_capacity(Bytes capacity) {
+    capacity_ = capacity;
+    while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest();
+  }
+  /// For tests of law 4: keeps only `bits` of each hash. The cache must be empty.
+  void set_hash_mask(unsigned bits) { mask_bits_ = bits; }
+
+ private:
+  struct Entry {
+    Hash128 hash;
+    std::vector<std::byte> key;
+    std::shared_ptr<Value> value;
+    Bytes bytes;
+  };
+  using Place = typename std::list<Entry>::iterator;
+
+  Hash128 hash_of(std::span<const std::byte> key) const { return hash(key).masked(mask_bits_); }
+  static bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+  }
+  void evict_oldest() {
+    const Place oldest = std::prev(recency_.end());
+    const auto [first, last] = index_.equal_range(oldest->hash);
+    for (auto at = first; at != last; ++at)
+      if (at->second == oldest) {
+        index_.erase(at);
+        break;
+      }
+    counts_.bytes -= oldest->bytes.count;
+    --counts_.entries;
+    ++counts_.evictions;
+    recency_.erase(oldest);
+  }
+
+  Bytes capacity_;
+  unsigned mask_bits_ = 128;
+  std::list<Entry> recency_;
+  std::unordered_multimap<Hash128, Place> index_;
+  kernels::CacheCounts counts_;
+};
+
+}  // namespace spyre::lazy

@@ -1,0 +1,23 @@
+// spyre/lazy/buffer_access.h — the fields of a buffer, for those in lazy/src who hold the device's lock.
+#pragma once
+#include "spyre/base/error.h"
+#include "spyre/lazy/buffer.h"
+
+namespace spyre::lazy {
+
+struct BufferAccess {
+  static std::uint64_t& trace_serial(Buffer& b) { return b.trace_serial_; }
+  static std::uint32_t& trace_index(Buffer& b) { return b.trace_index_; }
+  static std::exception_ptr& fault(Buffer& b) { return b.fault_; }
+  static device_sim::Allocation& memory(Buffer& b) { return b.memory_; }
+  static bool has_memory(const Buffer& b) { return !b.memory_.empty(); }
+
+  /// Part of the buffer's memory. Precondition: it has memory, in one piece.
+  static device_sim::Piece piece(const Buffer& b, Bytes offset, Bytes length) {
+    ensure(b.memory_.pieces.size() == 1, "a buffer's memory is one piece");
+    const device_sim::Piece& whole = b.memory_.pieces.front();
+    return {whole.region, whole.offset + offset, length};
+  }
+};
+
+}  // namespace spyre::lazy
