@@ -1,0 +1,1 @@
+"""Tests by the promise they keep; see HACKING.md."""

@@ -1,0 +1,1 @@
+"""Tests of the tree itself: layers, sizes, conventions. They need no device."""

@@ -1,0 +1,93 @@
+"""Conventions that a compiler does not check and a reviewer would tire of."""
+
+from __future__ import annotations
+
+import re
+
+from .tree import ROOT, cpp_files, python_files, shown, tracked_files, without_comments
+
+TEXT = [p for p in tracked_files() if p.suffix not in {".png", ".ico", ".json"} and p.name != "LICENSE"]
+# This file names what it forbids.
+SELF = ROOT / "tests" / "architecture" / "test_conventions.py"
+
+FIRST_LINE = re.compile(r"^// spyre/([\w/]+)\.(h|cpp) — \S.*")
+
+
+def test_first_lines_name_the_file_and_what_it_is():
+    wrong = []
+    for path in cpp_files():
+        first = path.read_text().split("\n", 1)[0]
+        match = FIRST_LINE.match(first)
+        if not match or not f"{match[1]}.{match[2]}".endswith(path.name):
+            wrong.append(f"{shown(path)}: {first}")
+    assert wrong == []
+
+
+def headers() -> list[tuple[str, str]]:
+    return [(shown(p), without_comments(p.read_text())) for p in cpp_files() if p.suffix == ".h"]
+
+
+def test_headers_are_included_once():
+    assert [name for name, code in headers() if "#pragma once" not in code] == []
+
+
+def test_headers_define_no_macros():
+    allowed = {"base/include/spyre/base/thread_annotations.h"}
+    macros = [name for name, code in headers() if re.search(r"^\s*#\s*define", code, re.MULTILINE)]
+    assert set(macros) <= allowed
+
+
+def test_headers_open_no_namespace_for_others():
+    opened = [name for name, code in headers() if re.search(r"^using namespace", code, re.MULTILINE)]
+    assert opened == []
+
+
+def test_the_environment_is_read_in_one_place():
+    readers = [shown(p) for p in cpp_files() if re.search(r"\bgetenv\s*\(", without_comments(p.read_text()))]
+    assert [name for name in readers if not name.endswith("_test.cpp")] == ["base/src/env.cpp"]
+
+
+def offenders(pattern: str) -> list[str]:
+    found = []
+    for path in TEXT:
+        if path == SELF:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(pattern, line):
+                found.append(f"{shown(path)}:{number}: {line.strip()[:80]}")
+    return found
+
+
+def test_no_machine_paths():
+    assert offenders(r"/work/(main|shared)|/root/|/home/\w|/opt/\w|/tmp/team") == []
+
+
+def test_no_registry_hosts():
+    assert offenders(r"(?i)pypi\.org|pythonhosted|download\.pytorch|deb\.debian\.org|registry\.npmjs") == []
+
+
+def test_nothing_is_left_to_do():
+    assert offenders(r"\b(TODO|FIXME|XXX|HACK)\b") == []
+
+
+def test_every_unit_of_the_torch_free_layers_has_a_test():
+    """`x.cpp` with logic has `x_test.cpp` beside it, or is named in a test of its layer."""
+    untested = []
+    for layer in ("base", "device_sim", "kernels", "lazy"):
+        tests = [p for p in cpp_files(layer) if p.stem.endswith("_test")]
+        words = "\n".join(p.read_text() for p in tests)
+        for path in cpp_files(f"{layer}/src"):
+            if path.suffix != ".cpp" or path in tests or path.with_name(f"{path.stem}_test.cpp") in tests:
+                continue
+            if path.name not in words and f"{path.stem}.h" not in words:
+                untested.append(shown(path))
+    assert untested == []
+
+
+def test_python_files_say_what_they_are():
+    silent = [
+        shown(p)
+        for p in python_files()
+        if p.suffix == ".py" and p.read_text().strip() and not re.match(r'(#![^\n]*\n)?(r?""")', p.read_text())
+    ]
+    assert silent == []

@@ -1,0 +1,1 @@
+"""Random programs, compared with CPU and between ways of running them."""

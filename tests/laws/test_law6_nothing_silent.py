@@ -1,0 +1,119 @@
+"""Law 6: every flush has a reason, every fallback a count; faults are Python exceptions that leave the engine usable."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+def flushes_of(work, stats) -> dict[str, int]:
+    torch.spyre.synchronize()
+    before = stats()["flushes"]
+    work()
+    after = stats()["flushes"]
+    return {name: count - before.get(name, 0) for name, count in after.items() if count != before.get(name, 0)}
+
+
+FLUSHES = {
+    "item": lambda x: (x + 1).sum().item(),
+    "device_to_host": lambda x: (x + 1).cpu(),
+    "synchronize": lambda x: (x + 1, torch.spyre.synchronize()),
+    "event": lambda x: (x + 1, torch.spyre.Event().record()),
+    "data_dependent": lambda x: (x + 1).nonzero(),
+}
+
+
+@pytest.mark.parametrize("reason", FLUSHES)
+def test_a_flush_has_its_reason(reason, stats):
+    x = torch.ones(4, device="spyre")
+    assert reason in flushes_of(lambda: FLUSHES[reason](x), stats)
+
+
+def test_recording_alone_flushes_nothing(stats):
+    x = torch.ones(4, device="spyre")
+    kept = []
+    assert flushes_of(lambda: kept.extend(x * i for i in range(20)), stats) == {}
+
+
+def test_a_fallback_is_counted_by_op(stats):
+    torch.linalg.svdvals(torch.eye(3, device="spyre")).cpu()
+    assert any("svd" in name for name in stats()["fallbacks"])
+
+
+def test_fallback_can_be_an_error():
+    with torch.spyre.config(fallback="error"), pytest.raises(NotImplementedError, match="svd"):
+        torch.linalg.svdvals(torch.eye(3, device="spyre"))
+
+
+def test_an_index_out_of_range_is_raised_at_the_next_sync_and_only_once():
+    table = torch.ones(5, 3, device="spyre")
+    bad = torch.tensor([1, 99], device="spyre")
+    with pytest.raises(IndexError, match="99|out of range"):
+        torch.nn.functional.embedding(bad, table).sum().item()
+    assert (table + 1).sum().item() == 30
+    torch.spyre.synchronize()
+
+
+def test_a_fault_names_the_op_and_the_line_that_recorded_it():
+    table, bad = torch.ones(5, 3, device="spyre"), torch.tensor([7], device="spyre")
+    with pytest.raises(IndexError) as raised:
+        table.index_select(0, bad)
+        torch.spyre.synchronize()
+    assert "index_select" in str(raised.value)
+    assert "test_law6_nothing_silent.py" in str(raised.value)
+
+
+def test_integer_division_by_zero_is_what_cpu_raises():
+    x, zero = torch.ones(3, dtype=torch.int32, device="spyre"), torch.zeros(3, dtype=torch.int32, device="spyre")
+    with pytest.raises(RuntimeError, match="(?i)zero"):
+        torch.div(x, zero, rounding_mode="floor").cpu()
+    assert (x + 1).tolist() == [2, 2, 2]
+
+
+def test_too_much_memory_says_what_was_asked_and_what_is_free():
+    with pytest.raises(torch.OutOfMemoryError, match="(?i)free") as raised:
+        torch.ones(1 << 45, device="spyre").sum().item()
+    assert "largest" in str(raised.value)
+    assert torch.ones(3, device="spyre").sum().item() == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "grammar"),
+    [
+        ("SPYRE_MODE", "fast", "lazy|eager"),
+        ("SPYRE_EXEC", "gpu", "vector|scalar|null"),
+        ("SPYRE_ISA", "sse", "auto|avx2|avx512"),
+        ("SENCORES", "33", "1..32"),
+        ("SPYRE_PLAN_CACHE", "many", "MiB"),
+    ],
+)
+def test_a_bad_environment_value_prints_its_grammar(name, value, grammar, run_python):
+    child = run_python("import torch; torch.ones(1, device='spyre').item()", **{name: value})
+    assert child.returncode == 1, "an exception, never an abort"
+    assert name in child.stderr
+    assert grammar in child.stderr
+
+
+FORKED = """
+import os, torch
+(torch.ones(3, device="spyre") + 1).sum().item()
+child = os.fork()
+if child == 0:
+    try:
+        torch.ones(3, device="spyre")
+    except RuntimeError as error:
+        os._exit(7 if "fork" in str(error) else 8)
+    os._exit(9)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print((torch.ones(3, device="spyre") + 1).sum().item())
+"""
+
+
+def test_a_forked_child_gets_a_clear_error(run_python):
+    child = run_python(FORKED)
+    assert child.stdout.split() == ["7", "6.0"], child.stderr
+
+
+def test_exit_with_work_in_flight_is_clean(run_python):
+    child = run_python("import torch; x = torch.ones(1000, device='spyre') * 2; y = x.exp()")
+    assert (child.returncode, child.stderr) == (0, "")

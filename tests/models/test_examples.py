@@ -1,0 +1,35 @@
+"""The demonstrations, on a part of their input, as `make demo` runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def run_example(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, f"examples/{name}.py", *arguments]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "promise"),
+    [
+        ("semantic_search", ("--texts", "200"), "answers                           as on CPU"),
+        ("train_digits", (), "test accuracy"),
+    ],
+)
+def test_example_keeps_its_promise(name, arguments, promise):
+    done = run_example(name, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for expected in (promise, "dispatches recorded", "plan cache hits", "modelled time on the card"):
+        assert expected in done.stdout
+    timeline = json.loads((ROOT / "build" / f"{name}.trace.json").read_text())
+    assert len(timeline["traceEvents"]) > 100
