@@ -36,6 +36,7 @@ DEBIAN_PACKAGES = [
     "libtbb-dev",
     "libxxhash-dev",
     "ninja-build",
+    "nlohmann-json3-dev",
     "python3-dev",
     "python3-venv",
 ]
@@ -217,7 +218,7 @@ def setup_package() -> None:
 
 
 def setup(parts: list[str]) -> None:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 — this file runs before anything has been checked
         raise SetupError(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; set PYTHON=python3.x")
     setup_system()
     setup_torch()  # first: whatever follows finds it there and brings no other

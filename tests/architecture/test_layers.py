@@ -86,8 +86,6 @@ def test_public_headers_live_in_their_own_include_root():
     for name in ORDER:
         root = ROOT / name / "include"
         wrong += [
-            shown(p)
-            for p in cpp_files(name)
-            if p.is_relative_to(root) and not p.is_relative_to(root / "spyre" / name)
+            shown(p) for p in cpp_files(name) if p.is_relative_to(root) and not p.is_relative_to(root / "spyre" / name)
         ]
     assert not wrong

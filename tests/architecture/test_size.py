@@ -49,8 +49,7 @@ def test_functions_are_not_branchy():
         (shown(path), function.name, function.cyclomatic_complexity)
         for path in SOURCES
         for function in functions(path)
-        if function.cyclomatic_complexity > MAX_COMPLEXITY
-        and (shown(path), function.name) not in BRANCHY_FUNCTIONS
+        if function.cyclomatic_complexity > MAX_COMPLEXITY and (shown(path), function.name) not in BRANCHY_FUNCTIONS
     ]
     assert branchy == []
 

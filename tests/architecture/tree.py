@@ -50,8 +50,9 @@ def layers() -> dict[str, Layer]:
         lists: dict[str, list[str]] = {"USES": [], "LINK": []}
         current: list[str] = []
         for word in rest.split():
-            current = lists[word] if word in lists else current
-            if word not in lists:
+            if word in lists:
+                current = lists[word]
+            else:
                 current.append(word)
         found[name] = Layer(name, tuple(lists["USES"]), tuple(lists["LINK"]))
     return found

@@ -43,7 +43,13 @@ def arithmetic(device: str) -> Tensors:
     for dtype in FLOATS:
         x, y = values(129, 33, dtype=dtype).to(device), values(33, seed=1, dtype=dtype).to(device)
         z = (x * y + 0.1) / (y.abs() + 1) - x * 3
-        out += [z, (z - x).abs().sqrt(), torch.maximum(z, x).clamp(-1, 1), torch.lerp(x, z, 0.3), torch.addcmul(x, z, y)]
+        out += [
+            z,
+            (z - x).abs().sqrt(),
+            torch.maximum(z, x).clamp(-1, 1),
+            torch.lerp(x, z, 0.3),
+            torch.addcmul(x, z, y),
+        ]
     return out
 
 
@@ -114,7 +120,11 @@ def row_programs(device: str) -> Tensors:
         x = values(65, 77, dtype=dtype).to(device)
         shift = (x - x.amax(1, keepdim=True)).exp()
         out += [F.softmax(x, 1), F.log_softmax(x, 1), shift / shift.sum(1, keepdim=True), F.softmax(x, 0)]
-        out += [F.layer_norm(x, (77,)), F.layer_norm(x * 2 + 1, (77,), x[0], x[1]), x * torch.rsqrt((x * x).mean(1, True))]
+        out += [
+            F.layer_norm(x, (77,)),
+            F.layer_norm(x * 2 + 1, (77,), x[0], x[1]),
+            x * torch.rsqrt((x * x).mean(1, True)),
+        ]
     return out
 
 

@@ -24,7 +24,9 @@ def test_programs_mean_the_same_as_on_cpu(name):
         tolerance = {"rtol": 2e-2, "atol": 2e-2} if right.dtype in {torch.float16, torch.bfloat16} else {}
         if right.dtype == torch.float32:
             tolerance = {"rtol": 1e-4, "atol": 1e-5}
-        torch.testing.assert_close(left, right, equal_nan=True, msg=lambda m, p=position: f"result {p}: {m}", **tolerance)
+        torch.testing.assert_close(
+            left, right, equal_nan=True, msg=lambda m, p=position: f"result {p}: {m}", **tolerance
+        )
 
 
 BAD_CALLS = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
 
 from .programs import PROGRAMS, digest, digests
 
-CPU_FLAGS = open("/proc/cpuinfo").read()  # noqa: SIM115
+CPU_FLAGS = Path("/proc/cpuinfo").read_text()
 WAYS = {
     "op by op": {"SPYRE_MODE": "eager"},
     "interpreter": {"SPYRE_EXEC": "scalar"},

@@ -23,15 +23,12 @@ def overloads(row) -> list:
 
 
 def takes_only_tensors(overload) -> bool:
-    return all("Tensor" in str(argument.type) for argument in overload._schema.arguments if not argument.has_default_value())
+    return all(
+        "Tensor" in str(argument.type) for argument in overload._schema.arguments if not argument.has_default_value()
+    )
 
 
-CALLS = [
-    (row, overload)
-    for row in ROWS
-    for overload in overloads(row)
-    if takes_only_tensors(overload)
-]
+CALLS = [(row, overload) for row in ROWS for overload in overloads(row) if takes_only_tensors(overload)]
 
 
 def arguments(overload, dtype: torch.dtype) -> list[torch.Tensor]:

@@ -20,13 +20,15 @@ def colliding_hashes():
     torch_spyre._C._set_hash_mask(128)
 
 
-def test_forced_collisions_change_nothing(colliding_hashes):
+@pytest.mark.usefixtures("colliding_hashes")
+def test_forced_collisions_change_nothing():
     found = digests(["arithmetic", "integers", "views_and_writes", "reductions"])
     torch_spyre._C._set_hash_mask(128)
     assert found == digests(list(found))
 
 
-def test_programs_that_differ_in_one_thing_get_their_own_results(colliding_hashes):
+@pytest.mark.usefixtures("colliding_hashes")
+def test_programs_that_differ_in_one_thing_get_their_own_results():
     x = torch.arange(24.0, device="spyre")
     for scalar in range(40):
         assert (x * scalar).tolist() == [i * scalar for i in range(24)]

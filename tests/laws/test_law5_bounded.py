@@ -62,7 +62,7 @@ def test_caches_are_bounded_and_count_what_they_drop(run_python):
         assert stats[name]["evictions"] > 0, name
 
 
-def test_memory_comes_back(stats):
+def test_memory_comes_back():
     gc.collect()
     torch.spyre.synchronize()
     before = torch.spyre.memory_allocated()
@@ -74,7 +74,7 @@ def test_memory_comes_back(stats):
     assert torch.spyre.memory_allocated() <= before
 
 
-def test_intermediates_that_died_in_the_trace_never_get_memory(stats):
+def test_intermediates_that_died_in_the_trace_never_get_memory():
     torch.spyre.synchronize()
     torch.spyre.reset_peak_memory_stats()
     before = torch.spyre.memory_allocated()

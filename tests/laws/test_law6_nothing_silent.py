@@ -1,4 +1,4 @@
-"""Law 6: every flush has a reason, every fallback a count; faults are Python exceptions that leave the engine usable."""
+"""Law 6: every flush has a reason, every fallback a count; faults are exceptions that leave the engine usable."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_fallback_can_be_an_error():
 def test_an_index_out_of_range_is_raised_at_the_next_sync_and_only_once():
     table = torch.ones(5, 3, device="spyre")
     bad = torch.tensor([1, 99], device="spyre")
-    with pytest.raises(IndexError, match="99|out of range"):
+    with pytest.raises(IndexError, match=r"99|out of range"):
         torch.nn.functional.embedding(bad, table).sum().item()
     assert (table + 1).sum().item() == 30
     torch.spyre.synchronize()
@@ -56,8 +56,8 @@ def test_an_index_out_of_range_is_raised_at_the_next_sync_and_only_once():
 
 def test_a_fault_names_the_op_and_the_line_that_recorded_it():
     table, bad = torch.ones(5, 3, device="spyre"), torch.tensor([7], device="spyre")
+    table.index_select(0, bad)
     with pytest.raises(IndexError) as raised:
-        table.index_select(0, bad)
         torch.spyre.synchronize()
     assert "index_select" in str(raised.value)
     assert "test_law6_nothing_silent.py" in str(raised.value)
@@ -65,13 +65,13 @@ def test_a_fault_names_the_op_and_the_line_that_recorded_it():
 
 def test_integer_division_by_zero_is_what_cpu_raises():
     x, zero = torch.ones(3, dtype=torch.int32, device="spyre"), torch.zeros(3, dtype=torch.int32, device="spyre")
-    with pytest.raises(RuntimeError, match="(?i)zero"):
+    with pytest.raises(RuntimeError, match=r"(?i)zero"):
         torch.div(x, zero, rounding_mode="floor").cpu()
     assert (x + 1).tolist() == [2, 2, 2]
 
 
 def test_too_much_memory_says_what_was_asked_and_what_is_free():
-    with pytest.raises(torch.OutOfMemoryError, match="(?i)free") as raised:
+    with pytest.raises(torch.OutOfMemoryError, match=r"(?i)free") as raised:
         torch.ones(1 << 45, device="spyre").sum().item()
     assert "largest" in str(raised.value)
     assert torch.ones(3, device="spyre").sum().item() == 3
