@@ -22,7 +22,7 @@ struct Operand {
   std::uint8_t element_size = 0; // View
   std::uint32_t index = 0;       // View: buffer; Scalar, Iota: parameter slot (Iota: of its first value)
   std::int64_t offset = 0;       // View: elements
-  Dims strides;                  // View: elements, Iota: units; one per dimension of the node's sizes
+  Dims strides{};                // View: elements, Iota: units; one per dimension of the node's sizes
 
   static Operand view(std::uint32_t buffer, DType dtype, std::int64_t offset, const Dims& strides) {
     return {Kind::View, dtype, size_of(dtype), buffer, offset, strides};
@@ -45,11 +45,11 @@ struct Node {
   kernels::Reduction reduction{};
   OpId op{};
   bool dead = false;
-  std::uint8_t input_count = 0, output_count = 0;
+  std::uint16_t input_count = 0, output_count = 0;
   std::uint32_t first_operand = 0;  // in Graph::operands: inputs, then outputs (one, unless Library)
   std::uint32_t reduced = 0;        // Row, Column: bit per dimension of `sizes`
   std::uint32_t source = 0;         // interned Python line
-  Dims sizes;                       // the iteration shape, every extent >= 1 (Library: unused)
+  Dims sizes{};                     // the iteration shape, every extent >= 1 (Library: unused)
 
   bool is_reduction() const { return kind == Kind::Row || kind == Kind::Column; }
 };
@@ -65,7 +65,7 @@ struct BufferFacts {
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Operand> operands;
-  /// Library operands have extents of their own: parallel to `operands` there, empty Dims elsewhere.
+  /// The extents of library operands, which have their own. Parallel to `operands`, up to the last library node.
   std::vector<Dims> library_sizes;
   std::vector<BufferFacts> buffers;
   std::uint32_t params = 0;  // number of parameter slots
@@ -84,7 +84,7 @@ struct Graph {
   // Nodes without points (an extent of 0) are not added: they do nothing. An empty reduction arrives as a fill.
   std::uint32_t add_buffer(const BufferFacts& facts);
   std::uint32_t add_pointwise(OpId op, DType compute, DType result, const Dims& sizes,
-                              std::span<const Operand> inputs, const Operand& output, std::uint32_t source = 0);
+                              std::span<const Operand> node_inputs, const Operand& output, std::uint32_t source = 0);
   /// `kind` is Row or Column; `output.strides` has 0 at reduced dimensions.
   std::uint32_t add_reduction(Node::Kind kind, kernels::Reduction reduction, DType compute, DType result,
                               const Dims& sizes, std::uint32_t reduced, const Operand& input, const Operand& output,
@@ -95,8 +95,11 @@ struct Graph {
     std::int64_t offset = 0;  // elements
     Dims sizes, strides;
   };
-  std::uint32_t add_library(std::span<const LibraryWindow> inputs, std::span<const LibraryWindow> outputs,
+  std::uint32_t add_library(std::span<const LibraryWindow> windows_in, std::span<const LibraryWindow> windows_out,
                             std::uint32_t source = 0);
+
+ private:
+  std::uint32_t append(Node node, std::span<const Operand> node_inputs, std::span<const Operand> node_outputs);
 };
 
 }  // namespace spyre::lazy

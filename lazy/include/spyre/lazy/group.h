@@ -23,7 +23,7 @@ struct Binding {
   std::int64_t begin = 0, end = 0;  // bytes of the buffer that are touched: [begin, end)
 };
 
-/// Why the next candidate did not join a group.
+/// Why a candidate did not join a group.
 enum class Refusal : std::uint8_t {
   None,        // there was no candidate
   Library,     // it is a library call
@@ -32,10 +32,10 @@ enum class Refusal : std::uint8_t {
   Order,       // a group in between must run before
   Form,        // the loop nest has no place for it (a second reduction axis, a split row)
   Size,        // too many steps or arguments
+  Parallelism, // few long rows: each would keep one core busy and leave the others idle
   Scratchpad,  // rows would not fit LX
-  Disabled,    // the pass is switched off
 };
-std::string_view reason_of(Refusal refusal);   // "iteration spaces do not unify", …
+std::string_view reason_of(Refusal refusal);
 
 /// Runs in order of the plan. Immutable once planned.
 struct Group {
@@ -50,8 +50,8 @@ struct Group {
   std::vector<std::int64_t> strides;  // [argument][dimension]: bytes (Iota: units), as kernels::LaunchArguments
   device_sim::Work work;
 
-  Refusal refusal{};                  // of the first candidate that did not join
-  std::uint32_t refused = 0;          // that candidate: a node
+  Refusal refusal{};                  // of the last candidate that did not join
+  std::uint32_t refused = 0;          // that candidate: a node of it
 };
 
 }  // namespace spyre::lazy

@@ -22,7 +22,7 @@ struct PipelineOptions {
 /// The compiled trace without addresses: what runs, in order.
 struct Plan {
   Graph graph;                  // as the last pass left it; node numbers are the trace's
-  std::vector<Group> groups;    // in order of execution
+  std::vector<Group> groups{};    // in order of execution
   std::uint32_t dead_ops = 0, duplicate_ops = 0;
 };
 

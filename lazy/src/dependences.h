@@ -1,0 +1,60 @@
+// spyre/lazy/dependences.h — which nodes must stay in order, and which of those orders hold point by point.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "access.h"
+
+namespace spyre::lazy {
+
+inline constexpr std::uint32_t kNone = 0xffffffff;
+
+/// `to` comes later in the trace. Orders implied by others through a covering write are left out.
+struct Dependence {
+  enum class Kind : std::uint8_t {
+    Flow,    // `to` reads what `from` wrote
+    Anti,    // `to` overwrites what `from` read
+    Output,  // `to` overwrites what `from` wrote
+    Share,   // no order: both read the same elements in the same order
+  };
+  std::uint32_t from = 0, to = 0;
+  Kind kind{};
+  Relation relation{};
+};
+
+/// Of the live nodes of one graph. Immutable once built.
+class Dependences {
+ public:
+  explicit Dependences(const Graph& graph);
+
+  /// Dependences that end at / start from a node.
+  std::span<const Dependence> into(std::uint32_t node) const { return slice(in_, in_begin_, node); }
+  std::span<const Dependence> out_of(std::uint32_t node) const { return slice(out_, out_begin_, node); }
+  /// Parallel to graph.operands; default for operands that are no views or belong to dead nodes.
+  const Access& access(std::size_t operand) const { return accesses_[operand]; }
+  /// The node whose value a view operand reads, whole and unchanged; kNone if it is memory's.
+  std::uint32_t definition(std::size_t operand) const { return definitions_[operand]; }
+  /// True if a later node overwrites all that the (single) output of this one wrote.
+  bool overwritten(std::uint32_t node) const { return overwritten_[node] != 0; }
+
+ private:
+  struct Touch { std::uint32_t node, operand; };
+  struct History { std::vector<Touch> reads, writes; };  // of one buffer; covered ones are dropped
+
+  static std::span<const Dependence> slice(const std::vector<Dependence>& all, const std::vector<std::uint32_t>& begin,
+                                           std::uint32_t node) {
+    return std::span(all).subspan(begin[node], begin[node + 1] - begin[node]);
+  }
+  void read(History& history, Touch touch);
+  void write(History& history, Touch touch);
+  void index_outgoing(std::size_t nodes);
+
+  std::vector<Access> accesses_;
+  std::vector<std::uint32_t> definitions_;
+  std::vector<std::uint8_t> overwritten_;
+  std::vector<Dependence> in_, out_;
+  std::vector<std::uint32_t> in_begin_, out_begin_;
+};
+
+}  // namespace spyre::lazy
