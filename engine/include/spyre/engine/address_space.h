@@ -1,0 +1,56 @@
+// spyre/engine/address_space.h — the device addresses of storages: unique, ordered, closed to the host.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "spyre/base/bytes.h"
+#include "spyre/base/mutex.h"
+
+namespace spyre::engine {
+
+/// One counted quantity, as torch.accelerator.memory_stats() shows it.
+struct Tally {
+  std::int64_t current = 0, peak = 0, allocated = 0, freed = 0;
+  void increase(std::int64_t amount);
+  void decrease(std::int64_t amount);
+  void reset_accumulated() { allocated = freed = 0; }
+  void reset_peak() { peak = current; }
+};
+
+/// What storages hold now and held before. Bytes are promised: memory follows when a plan needs it.
+struct StorageTally {
+  Tally storages, bytes, requested;
+};
+
+/// Addresses inside one reservation without memory: whoever reads or writes through one faults at once. An address
+/// belongs to one storage at a time and is recycled by size class. Internally synchronized.
+class AddressSpace {
+ public:
+  AddressSpace();
+  ~AddressSpace();
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+
+  /// The first address of a range of at least `size` bytes; 0 for none. Throws OutOfDeviceMemory.
+  std::uintptr_t take(Bytes size) SPYRE_EXCLUDES(mutex_);
+  void give_back(std::uintptr_t address, Bytes size) SPYRE_EXCLUDES(mutex_);
+  bool holds(std::uintptr_t address) const { return address >= begin_ && address < begin_ + length_; }
+
+  StorageTally tally() const SPYRE_EXCLUDES(mutex_);
+  void reset_accumulated() SPYRE_EXCLUDES(mutex_);
+  void reset_peak() SPYRE_EXCLUDES(mutex_);
+
+ private:
+  static constexpr std::size_t kClasses = 64;   // by powers of two
+  std::uintptr_t from_class(std::size_t size_class) SPYRE_REQUIRES(mutex_);
+
+  std::uintptr_t begin_ = 0;
+  std::uint64_t length_ = 0;
+  mutable Mutex mutex_;
+  std::uint64_t used_ SPYRE_GUARDED_BY(mutex_) = 0;   // fresh addresses start here
+  std::array<std::vector<std::uintptr_t>, kClasses> free_ SPYRE_GUARDED_BY(mutex_);
+  StorageTally tally_ SPYRE_GUARDED_BY(mutex_);
+};
+
+}  // namespace spyre::engine

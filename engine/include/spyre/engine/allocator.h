@@ -1,0 +1,18 @@
+// spyre/engine/allocator.h — PyTorch's allocator for spyre storages: an address now, memory when a plan needs it.
+#pragma once
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include "spyre/base/bytes.h"
+#include "spyre/lazy/buffer.h"
+
+namespace spyre::engine {
+
+/// {address, buffer}: the context is the lazy::Buffer, owned by the pointer.
+c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device);
+/// The buffer behind such a pointer.
+lazy::Buffer& buffer_behind(const c10::DataPtr& pointer);
+
+/// Never destroyed.
+c10::DeviceAllocator& device_allocator();
+
+}  // namespace spyre::engine

@@ -1,0 +1,18 @@
+// spyre/engine/copy.h — copies between any two tensors of which at least one lives on the device.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include "spyre/base/bytes.h"
+#include "spyre/lazy/buffer.h"
+
+namespace spyre::engine {
+
+/// target = source, any layout and type; sizes must be equal. Returns when the source may be reused.
+void copy_from_host(const at::Tensor& source, const at::Tensor& target);
+/// A CPU tensor with the values, sizes and type of a spyre tensor.
+at::Tensor host_copy(const at::Tensor& tensor);
+
+/// The first `length` bytes, on the device.
+void copy_bytes(lazy::Buffer& source, lazy::Buffer& target, Bytes length);
+
+}  // namespace spyre::engine

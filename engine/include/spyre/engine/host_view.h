@@ -1,0 +1,43 @@
+// spyre/engine/host_view.h — CPU tensors over device memory, for code that runs on the host between device operations.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace spyre::engine {
+
+/// The CPU side of one host operation. Making a view ends the trace and waits; views are valid until the device is used
+/// again. Tensors that share a storage get views that share one. Confined to one thread, for one operation.
+class HostViews {
+ public:
+  /// The CPU view of a spyre tensor, with its conjugate, negative and wrapped-number bits.
+  at::Tensor view(const at::Tensor& tensor);
+
+  /// The spyre side of a tensor that a CPU kernel returned: the argument itself, a view of an argument's storage, or a
+  /// new tensor with the bytes copied in. Tensors that live elsewhere on purpose (undefined) are passed through.
+  at::Tensor device_side(const at::Tensor& result, c10::Device device);
+
+  /// For arguments that CPU kernels resized: gives the spyre tensors the new sizes and, if the storage moved, the bytes.
+  void take_over_resizes();
+
+  std::uint64_t bytes_viewed() const { return bytes_viewed_; }
+  std::uint64_t bytes_created() const { return bytes_created_; }
+
+ private:
+  struct Shared {
+    c10::StorageImpl* device;   // kept alive by the tensors in pairs_
+    c10::Storage host;
+    const void* address;
+  };
+  struct Pair {
+    at::Tensor device, host;
+  };
+  c10::Storage host_storage(const at::Tensor& tensor);
+  at::Tensor new_device_tensor(const at::Tensor& result, c10::Device device);
+
+  std::vector<Shared> storages_;
+  std::vector<Pair> pairs_;
+  std::uint64_t bytes_viewed_ = 0, bytes_created_ = 0;
+};
+
+}  // namespace spyre::engine

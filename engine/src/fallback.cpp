@@ -1,0 +1,49 @@
+// spyre/engine/fallback.cpp — the boxed catch-all of the device.
+#include "spyre/engine/fallback.h"
+
+#include <torch/library.h>
+
+#include "fallback_arguments.h"
+#include "spyre/base/log.h"
+#include "spyre/base/text.h"
+#include "spyre/engine/error_boundary.h"
+#include "spyre/engine/host_view.h"
+#include "spyre/engine/runtime.h"
+
+namespace spyre::engine {
+namespace {
+
+void check_kernel(const c10::OperatorHandle& op) {
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), "Could not run '",
+                              op.operator_name(), "' on 'spyre': neither the device nor the CPU has a kernel for it");
+}
+
+void count_and_apply_policy(const std::string& name) {
+  Runtime& runtime = Runtime::get();
+  const FallbackPolicy policy = runtime.fallback_policy();
+  TORCH_CHECK_NOT_IMPLEMENTED(policy != FallbackPolicy::Error, name,
+                              ": no kernel on spyre; running it on the host is forbidden by SPYRE_FALLBACK=error");
+  const bool first = runtime.fallbacks().count(name);
+  if (first && policy == FallbackPolicy::Warn) TORCH_WARN(name, ": no kernel on spyre, runs on the host");
+  log(LogChannel::Fallback, [&] { return str(name, " runs on the host"); });
+}
+
+}  // namespace
+
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const c10::Device device = device_of_call(op, *stack);
+  check_kernel(op);
+  count_and_apply_policy(c10::toString(op.operator_name()));
+  HostViews views;
+  arguments_to_host(op, *stack, device, views);
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  views.take_over_resizes();
+  results_to_device(op, *stack, device, views);
+  Runtime::get().fallbacks().add_bytes(views.bytes_viewed(), views.bytes_created());
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
+}
+
+}  // namespace spyre::engine

@@ -1,0 +1,106 @@
+// spyre/engine/generator.cpp — seed and offset; the state is the sixteen bytes of both.
+#include "spyre/engine/generator.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/GeneratorImpl.h>
+
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
+#include "spyre/engine/guard.h"
+#include "spyre/engine/runtime.h"
+
+namespace spyre::engine {
+namespace {
+
+constexpr std::int64_t kStateBytes = sizeof(PhiloxState);
+
+/// Guarded by the mutex that every c10 generator carries.
+class Generator final : public c10::GeneratorImpl {
+ public:
+  explicit Generator(c10::DeviceIndex device)
+      : GeneratorImpl({c10::DeviceType::PrivateUse1, device}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+
+  static c10::DeviceType device_type() { return c10::DeviceType::PrivateUse1; }
+
+  void set_current_seed(std::uint64_t seed) override { state_ = {.seed = seed, .offset = 0}; }
+  void set_offset(std::uint64_t offset) override { state_.offset = offset; }
+  std::uint64_t get_offset() const override { return state_.offset; }
+  std::uint64_t current_seed() const override { return state_.seed; }
+  std::uint64_t seed() override {
+    set_current_seed(c10::detail::getNonDeterministicRandom());
+    return state_.seed;
+  }
+  void set_state(const c10::TensorImpl& state) override;
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
+
+  PhiloxState take(std::uint64_t count) {
+    const PhiloxState before = state_;
+    state_.offset += count;
+    return before;
+  }
+
+ private:
+  Generator* clone_impl() const override {
+    auto* copy = new Generator(device().index());   // owned by the caller's intrusive_ptr
+    copy->state_ = state_;
+    return copy;
+  }
+  PhiloxState state_{.seed = c10::default_rng_seed_val, .offset = 0};
+};
+
+void Generator::set_state(const c10::TensorImpl& state) {
+  TORCH_CHECK_TYPE(state.layout() == c10::kStrided && state.device_type() == c10::kCPU && state.dtype() == at::kByte,
+                   "RNG state must be a torch.ByteTensor");
+  TORCH_CHECK(state.numel() == kStateBytes && state.is_contiguous(), "RNG state of spyre has ", kStateBytes,
+              " bytes; got ", state.numel());
+  std::memcpy(&state_, state.data(), sizeof(state_));
+}
+
+c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const {
+  const at::Tensor state = at::empty({kStateBytes}, at::kByte);
+  std::memcpy(state.mutable_data_ptr(), &state_, sizeof(state_));
+  return state.getIntrusivePtr();
+}
+
+c10::DeviceIndex resolved(c10::DeviceIndex device) {
+  const c10::DeviceIndex index = device < 0 ? current_device() : device;
+  TORCH_CHECK(index < device_count(), "spyre: device index ", static_cast<int>(index), " is out of range");
+  return index;
+}
+
+const std::vector<at::Generator>& defaults() {
+  static const std::vector<at::Generator> generators = [] {
+    std::vector<at::Generator> made;
+    for (c10::DeviceIndex i = 0; i < device_count(); ++i) {
+      made.push_back(at::make_generator<Generator>(i));
+      made.back().seed();
+    }
+    return made;
+  }();
+  return generators;
+}
+
+}  // namespace
+
+const at::Generator& default_generator(c10::DeviceIndex device) {
+  return defaults()[static_cast<std::size_t>(resolved(device))];
+}
+
+at::Generator new_generator(c10::DeviceIndex device) { return at::make_generator<Generator>(resolved(device)); }
+
+PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device, std::uint64_t count) {
+  const bool given = generator.has_value() && generator->defined();
+  at::Generator used = given ? *generator : default_generator(device.index());
+  if (used.device().type() != c10::DeviceType::PrivateUse1) {
+    throw TypeMismatch(str("expected a 'spyre' device type for generator but found '", used.device().str(), "'"));
+  }
+  auto* own = used.get<Generator>();
+  const std::lock_guard lock(own->mutex_);
+  return own->take(count);
+}
+
+}  // namespace spyre::engine

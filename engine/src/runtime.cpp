@@ -1,0 +1,90 @@
+// spyre/engine/runtime.cpp — start at first use, refusal after a fork, drain at the end.
+#include "spyre/engine/runtime.h"
+
+#include <c10/util/Exception.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <mutex>
+
+#include "spyre/engine/guard.h"
+
+namespace spyre::engine {
+namespace {
+
+std::atomic<bool> bad_fork = false;
+
+}  // namespace
+
+std::atomic<Runtime*> Runtime::instance_ = nullptr;
+
+c10::DeviceIndex device_count() noexcept { return 1; }
+
+DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
+    : index(which),
+      device(device_sim::device_spec_from_environment(), settings),
+      capacity(device.card().memory_stats().capacity),
+      streams(device) {}
+
+Runtime::Runtime(const lazy::Settings& settings) : fallback_policy_(fallback_policy_from_environment()) {
+  for (c10::DeviceIndex i = 0; i < device_count(); ++i) devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
+}
+
+bool Runtime::in_bad_fork() noexcept { return bad_fork.load(std::memory_order_relaxed); }
+
+// In the child: the cards' threads did not come along, and locks may be held by threads that do not exist.
+void Runtime::forget_after_fork() noexcept {
+  if (instance_.exchange(nullptr) != nullptr) bad_fork = true;
+}
+
+Runtime& Runtime::start() {
+  TORCH_CHECK(!in_bad_fork(),
+              "Cannot re-initialize spyre in forked subprocess. To use spyre with multiprocessing, you must use the "
+              "'spawn' start method");
+  static std::mutex starting;
+  const std::lock_guard lock(starting);
+  if (Runtime* runtime = running()) return *runtime;
+  auto runtime = std::unique_ptr<Runtime>(new Runtime(settings_from_environment()));
+  static const int fork_handler = pthread_atfork(nullptr, nullptr, [] { forget_after_fork(); });
+  TORCH_CHECK(fork_handler == 0, "spyre: could not install the fork handler");
+  instance_.store(runtime.get(), std::memory_order_release);
+  return *runtime.release();
+}
+
+DeviceEntry& Runtime::entry(c10::DeviceIndex index) {
+  const c10::DeviceIndex wanted = index < 0 ? current_device() : index;
+  TORCH_CHECK(static_cast<std::size_t>(wanted) < devices_.size(), "spyre: device index ", static_cast<int>(wanted),
+              " is out of range; this process sees ", devices_.size(), " device(s)");
+  return *devices_[static_cast<std::size_t>(wanted)];
+}
+
+bool Runtime::holds(std::uintptr_t address) const noexcept {
+  return std::ranges::any_of(devices_, [=](const auto& entry) { return entry->addresses.holds(address); });
+}
+
+DeviceEntry& Runtime::entry_holding(std::uintptr_t address) {
+  for (const auto& entry : devices_) {
+    if (entry->addresses.holds(address)) return *entry;
+  }
+  throw InternalError("a storage's address belongs to no card");
+}
+
+lazy::Settings Runtime::settings() const { return devices_.front()->device.settings(); }
+
+void Runtime::configure(const lazy::Settings& settings) {
+  for (const auto& entry : devices_) entry->device.configure(settings);
+}
+
+void Runtime::drain_at_exit() noexcept {
+  for (const auto& entry : devices_) {
+    try {
+      entry->device.synchronize_all(lazy::FlushReason::Shutdown);
+    } catch (const std::exception& fault) {
+      std::cerr << "spyre: a fault was never read: " << fault.what() << '\n';
+    }
+  }
+}
+
+}  // namespace spyre::engine

@@ -1,0 +1,68 @@
+// spyre/engine/stream_event.cpp — an event is a timeline point and its card.
+#include "spyre/engine/stream_event.h"
+
+#include <memory>
+
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
+#include "spyre/engine/runtime.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+namespace {
+
+struct Event {
+  c10::DeviceIndex device = 0;
+  device_sim::TimelinePoint point;
+};
+
+Event& behind(void* event) { return *static_cast<Event*>(event); }
+lazy::Device& card_of(const Event& event) { return Runtime::get().device(event.device); }
+
+}  // namespace
+
+StreamId stream_of(const c10::Stream& stream) {
+  const StreamId id{static_cast<std::uint32_t>(stream.id())};
+  if (id != StreamId{} && !Runtime::get().entry(stream.device_index()).streams.exists(id)) {
+    throw InvalidArgument(str("spyre: stream ", stream.id(), " does not exist on device ",
+                              static_cast<int>(stream.device_index())));
+  }
+  return id;
+}
+
+void record_event(void** event, const c10::Stream& stream) {
+  const device_sim::TimelinePoint point = lazy_device(stream.device()).record_event(stream_of(stream));
+  if (*event == nullptr) *event = new Event;
+  behind(*event) = {.device = stream.device_index(), .point = point};
+}
+
+void block_on_event(void* event, const c10::Stream& stream) {
+  if (event == nullptr) return;
+  const Event& recorded = behind(event);
+  if (recorded.device != stream.device_index()) return card_of(recorded).synchronize(recorded.point);
+  lazy_device(stream.device()).wait_event(stream_of(stream), recorded.point);
+}
+
+bool event_reached(void* event) {
+  return event == nullptr || card_of(behind(event)).reached(behind(event).point);
+}
+
+void synchronize_event(void* event) {
+  if (event != nullptr) card_of(behind(event)).synchronize(behind(event).point);
+}
+
+void destroy_event(void* event) noexcept { delete static_cast<Event*>(event); }
+
+double modelled_milliseconds_between(void* first, void* second) {
+  if (first == nullptr || second == nullptr) throw InvalidArgument("elapsed_time: both events must be recorded first");
+  if (!event_reached(first) || !event_reached(second)) {
+    throw InvalidArgument("elapsed_time: both events must be completed; try synchronize() on the later one");
+  }
+  constexpr double kPicosecondsPerMillisecond = 1e9;
+  const auto time_of = [](const Event& event) {
+    return static_cast<double>(card_of(event).card().modelled_time(event.point));
+  };
+  return (time_of(behind(second)) - time_of(behind(first))) / kPicosecondsPerMillisecond;
+}
+
+}  // namespace spyre::engine
