@@ -2,8 +2,8 @@
 //
 // An op is a small struct in ops/<family>.h with three members:
 //   static constexpr OpInfo info{…};                                    names, rules, bounds, meaning
-//   static double ref(std::span<const double> x);                       independent double oracle
-//   static Value body(Builder& b, std::span<const Value> x);            written once over the vocabulary
+//   static double ref(Doubles x);                                       independent double oracle
+//   static Value body(Builder& b, Values x);                            written once over the vocabulary
 // From them come: dispatcher registration (engine), shape and dtype rule, interpreter, AVX2 and AVX-512
 // code, price, docs row, tests. There is no second list of ops anywhere.
 #pragma once
@@ -59,20 +59,27 @@ struct OpInfo {
   double max_ulp = 0.5;           // float32/float64 bound against `ref`; 0.5 = correctly rounded
   /// Several rows may implement one overload; the engine takes the first whose `computes` has the compute
   /// type and whose `select` holds. Comma-separated terms on schema arguments:
-  ///   "min" is given; "!max" is None; "approximate=tanh" the string argument has that value.
-  /// Arguments that are None, and strings, are not inputs of the body; an optional number that no term
-  /// mentions is an input with the value NaN when it is None.
+  ///   "min" is given; "!max" is None; "approximate=tanh" or "exponent=2": the argument equals that text or
+  ///   number. A term on an argument that the overload does not have is ignored.
+  /// Arguments that are None or fixed by "=" are not inputs of the body, nor are strings; an optional number
+  /// that no term mentions is an input with the value NaN when it is None.
   std::string_view select = {};
   /// float16/bfloat16: scalar arguments keep float32 precision (PyTorch's "opmath") instead of being rounded
   /// to the compute type: the engine then makes their Param float32.
   bool wide_scalars = false;
+  /// The result may be much smaller than what it is computed from (x - y): max_ulp then counts units in the
+  /// last place of the largest input or 1, whichever is greater.
+  bool cancels = false;
   std::string_view doc;           // one line
 };
 
+using Values = std::span<const Value>;
+using Doubles = std::span<const double>;
+
 /// The input values have the lanes of the compute type, b.compute() tells which one it is. The result may have
 /// any lane (a Mask, a wider one); apply() converts it to the step's result type.
-using BodyFunction = Value (*)(Builder&, std::span<const Value>);
-using RefFunction = double (*)(std::span<const double>);
+using BodyFunction = Value (*)(Builder&, Values);
+using RefFunction = double (*)(Doubles);
 
 struct Op {
   OpInfo info;
@@ -88,7 +95,7 @@ OpId op_named(std::string_view name);
 
 /// What an op struct must have; static_assert(Operator<X>) follows each.
 template <class X>
-concept Operator = requires(Builder& b, std::span<const Value> v, std::span<const double> x) {
+concept Operator = requires(Builder& b, Values v, Doubles x) {
   { X::info } -> std::convertible_to<const OpInfo&>;
   { X::ref(x) } -> std::same_as<double>;
   { X::body(b, v) } -> std::same_as<Value>;
