@@ -1,0 +1,1 @@
+"""Ratios against CPU eager, measured side by side in one run: `python -m benchmarks`."""
