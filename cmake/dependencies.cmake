@@ -7,6 +7,10 @@ add_library(spyre::xxhash INTERFACE IMPORTED)
 target_include_directories(spyre::xxhash INTERFACE ${xxhash_include})
 target_link_libraries(spyre::xxhash INTERFACE ${xxhash_library})
 
+find_path(json_include nlohmann/json.hpp REQUIRED)
+add_library(spyre::json INTERFACE IMPORTED)
+target_include_directories(spyre::json SYSTEM INTERFACE ${json_include})
+
 find_path(sleef_include sleef.h REQUIRED)
 find_library(sleef_library sleef REQUIRED)
 add_library(spyre::sleef INTERFACE IMPORTED)

@@ -59,9 +59,15 @@ constexpr bool rows_stand_in_order() {
 }
 static_assert(rows_stand_in_order());
 
+/// nullptr: unset or empty.
+const char* set_value(const EnvRow& row) {
+  const char* value = std::getenv(std::string(row.name).c_str());
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
 std::string value_of(const EnvRow& row) {
-  const char* set = std::getenv(std::string(row.name).c_str());
-  return set != nullptr && *set != '\0' ? set : std::string(row.fallback);
+  const char* value = set_value(row);
+  return value != nullptr ? value : std::string(row.fallback);
 }
 
 const EnvRow& row_of_kind(Env variable, EnvRow::Kind kind) {
@@ -117,6 +123,8 @@ void check(const EnvRow& row) {
 std::span<const EnvRow> env_table() { return kTable; }
 
 const EnvRow& env_row(Env variable) { return kTable[static_cast<std::size_t>(variable)]; }
+
+bool env_is_set(Env variable) { return set_value(env_row(variable)) != nullptr; }
 
 void reject_env_value(Env variable, std::string_view value, std::string_view why) {
   const EnvRow& row = env_row(variable);

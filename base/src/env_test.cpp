@@ -47,6 +47,7 @@ TEST(Env, ChoicesAreCountedInGrammarOrder) {
 TEST(Env, EmptyMeansDefault) {
   const ScopedEnv set(Env::Mode, "");
   EXPECT_EQ(env_choice(Env::Mode), 0U);
+  EXPECT_FALSE(env_is_set(Env::Mode));
 }
 
 TEST(Env, SizesTakeUnitsAndFractions) {

@@ -31,6 +31,8 @@ struct EnvRow {
 std::span<const EnvRow> env_table();
 const EnvRow& env_row(Env variable);
 
+/// Set to something else than the empty string.
+bool env_is_set(Env variable);
 /// The position of the chosen word in the row's grammar: SPYRE_MODE=eager is 1.
 std::size_t env_choice(Env variable);
 /// A choice as an enumeration whose enumerators stand in the grammar's order.

@@ -50,13 +50,16 @@ class Card {
   Bytes trim();
 
   // Streams are FIFO sequences of operations; stream 0 exists from the start.
-  StreamId create_stream(int priority = 0);
+  StreamId create_stream(int priority = 0);    // no effect: all streams share one FIFO compute queue
   TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
   /// Later operations of `stream` start after `point` is reached.
   void wait_for(StreamId stream, TimelinePoint point);
   TimelinePoint last_point(StreamId stream) const;
+  /// Never blocks. If the point is not reached, workers will see to it, so that asking in a loop ends.
   bool reached(TimelinePoint point) const;
-  /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults.
+  /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults of operations; an
+  /// operation that waits for itself gets a DeviceFault. Moves the modelled host to the point: call it even if the
+  /// point is known to be reached, or modelled time would depend on wall time.
   void synchronize(TimelinePoint point);
   void synchronize_all();
 
@@ -64,7 +67,7 @@ class Card {
   /// later operations are skipped until it is taken.
   std::exception_ptr take_fault(StreamId stream);
 
-  // Clock. Modelled picoseconds since the card started, for a point that was submitted.
+  // Clock. Modelled picoseconds since the card started, known as soon as the point is submitted.
   std::uint64_t modelled_time(TimelinePoint point) const;
   CardCounters counters() const;
   void reset_counters();

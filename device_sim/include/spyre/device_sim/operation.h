@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -16,15 +17,18 @@ namespace spyre::device_sim {
 
 /// A point on a stream's timeline: reached when the stream's operation number `sequence` has finished.
 struct TimelinePoint {
-  StreamId stream;
-  std::uint64_t sequence = 0;    // 0: always reached
-  friend bool operator==(const TimelinePoint&, const TimelinePoint&) = default;
+  StreamId stream = {};
+  std::uint64_t sequence = 0;      // 0: always reached
+  std::uint64_t modelled_ps = 0;   // when, on the card's modelled clock; filled by the card
+  friend bool operator==(const TimelinePoint& a, const TimelinePoint& b) {
+    return a.stream == b.stream && a.sequence == b.sequence;
+  }
 };
 
 /// One simulated core, as a program sees it. Valid during one call.
 struct Core {
-  CoreId id;
-  std::span<std::byte> scratchpad;   // LX: private to this core while it runs a slice
+  CoreId id = {};
+  std::span<std::byte> scratchpad = {};   // LX: private to this core while it runs a slice
 };
 
 /// What an operation moves and computes: the clock prices this, and nothing else.
@@ -38,7 +42,7 @@ struct Work {
 
 /// Device memory ranges that an operation reads and writes; hazards between pipelines are found from them.
 struct Footprint {
-  std::vector<Piece> reads, writes;
+  std::vector<Piece> reads = {}, writes = {};
 };
 
 /// Code for the compute queue. Immutable; run() is called for disjoint item ranges, on several cores at once.
@@ -50,21 +54,21 @@ class Program {
 };
 
 /// Host memory -> device memory. The source must stay valid until done (`keep_alive` may own it).
-struct HostToDevice { const std::byte* source = nullptr; Piece target; std::shared_ptr<const void> keep_alive; };
+struct HostToDevice { const std::byte* source = nullptr; Piece target = {}; std::shared_ptr<const void> keep_alive = {}; };
 /// Device memory -> host memory.
-struct DeviceToHost { Piece source; std::byte* target = nullptr; std::shared_ptr<const void> keep_alive; };
+struct DeviceToHost { Piece source = {}; std::byte* target = nullptr; std::shared_ptr<const void> keep_alive = {}; };
 /// Runs a program with arguments that lie in device memory (its program allocation).
-struct Compute { std::shared_ptr<const Program> program; Piece arguments; };
+struct Compute { std::shared_ptr<const Program> program = {}; Piece arguments = {}; };
 /// Runs a function on the host-callback pool.
-struct HostCallback { std::function<void()> function; };
+struct HostCallback { std::function<void()> function = {}; };
 
 struct Operation {
-  std::variant<HostToDevice, DeviceToHost, Compute, HostCallback> what;
-  std::string_view name;          // static or owned by what the operation keeps alive
-  Footprint footprint;            // H2D and D2H: derived from their pieces if left empty
-  Work work;
+  std::variant<HostToDevice, DeviceToHost, Compute, HostCallback> what = {};
+  std::string_view name = {};     // static or owned by what the operation keeps alive
+  Footprint footprint = {};       // H2D and D2H: derived from their pieces if left empty
+  Work work = {};
   std::uint64_t correlation = 0;  // ties timeline rows to the recording op
-  std::shared_ptr<const void> keep_alive;   // released when the operation is done
+  std::shared_ptr<const void> keep_alive = {};   // released when the operation is done, before its point is reached
 };
 
 }  // namespace spyre::device_sim

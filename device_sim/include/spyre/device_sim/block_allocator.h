@@ -1,0 +1,62 @@
+// spyre/device_sim/block_allocator.h — hands out runs of blocks from a range of addresses; touches no memory.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "spyre/base/bytes.h"
+
+namespace spyre::device_sim {
+
+/// An allocator over [0, range). Freed runs are kept in two places that answer an equal request in O(1): stacks per
+/// size for small runs, and the latest few large runs. What is not found there comes from the other free runs by
+/// best fit, O(log n); these are coalesced with their neighbours. Small runs are cut from the end of a free run and
+/// large ones from its start, so that small ones do not split the large. Confined to its owner's lock.
+class BlockAllocator {
+ public:
+  explicit BlockAllocator(Bytes range, Bytes block = 128_B);
+
+  /// Offset of a run that holds `length`, rounded up to whole blocks (at least one). nullopt: no run is long enough.
+  std::optional<Bytes> allocate(Bytes length);
+  /// `length` as it was requested.
+  void free(Bytes offset, Bytes length);
+
+  Bytes rounded(Bytes length) const;
+  Bytes range() const { return range_; }
+  Bytes allocated() const { return allocated_; }
+  Bytes largest_free() const;
+  /// Gives every kept run back to best fit. allocate() does so by itself before it fails.
+  void coalesce();
+  /// Calls with (offset, length) of each free run that is not kept for an equal request.
+  void visit_free_runs(const std::function<void(Bytes, Bytes)>& visit) const;
+
+ private:
+  struct Run {
+    std::uint64_t offset, length;
+  };
+  static constexpr std::size_t kSmallClasses = 512;      // up to 64 KiB in blocks of 128 bytes
+  static constexpr std::size_t kStackDepth = 1024;       // kept runs per small size
+  static constexpr std::size_t kLargeKept = 16;
+
+  std::size_t class_of(std::uint64_t length) const { return (length >> block_shift_) - 1; }
+  std::optional<std::uint64_t> take_kept(std::uint64_t length);
+  std::optional<std::uint64_t> take_best_fit(std::uint64_t length);
+  void keep_large(Run run);
+  void insert_free(Run run);
+  void erase_free(std::map<std::uint64_t, std::uint64_t>::iterator run);
+
+  Bytes range_, allocated_{};
+  unsigned block_shift_;
+  std::array<std::vector<std::uint64_t>, kSmallClasses> small_;
+  std::array<Run, kLargeKept> large_{};                  // length 0: vacant
+  std::size_t large_cursor_ = 0;
+  std::map<std::uint64_t, std::uint64_t> free_by_offset_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> free_by_length_;   // (length, offset)
+};
+
+}  // namespace spyre::device_sim

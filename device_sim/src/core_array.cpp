@@ -1,0 +1,129 @@
+// spyre/device_sim/core_array.cpp — slices of work on threads.
+//
+// Any split gives the same result (a program's items are independent), so the rules here are about speed alone. They
+// depend on the work and never on timing. If several slices fail, the lowest one's error is reported, whichever
+// thread was first.
+#include "core_array.h"
+
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+
+#include "spyre/base/error.h"
+#include "spyre/base/mutex.h"
+
+namespace spyre::device_sim {
+namespace {
+
+/// Below these, waking other threads costs more than they save.
+constexpr std::uint64_t kInlineBytes = 256 << 10, kInlineLaneOps = 128 << 10, kInlineMacs = 1 << 20;
+constexpr std::size_t kCopyChunk = 2 << 20, kInlineCopy = 8 << 20;
+constexpr std::size_t kScratchpadAlignment = 64;
+
+bool is_tiny(const Work& work) {
+  return work.bytes_read + work.bytes_written <= kInlineBytes && work.lane_ops <= kInlineLaneOps &&
+         work.macs <= kInlineMacs;
+}
+
+/// Kernels count on the default floating-point mode: round to nearest, subnormals kept, no traps. Threads come here in
+/// whatever mode their owner likes.
+class DefaultFloatMode {
+ public:
+  DefaultFloatMode() : before_(_mm_getcsr()) {
+    if ((before_ & kControl) != kDefault) _mm_setcsr(kDefault);
+  }
+  ~DefaultFloatMode() {
+    if ((before_ & kControl) != kDefault) _mm_setcsr(before_);
+  }
+  DefaultFloatMode(const DefaultFloatMode&) = delete;
+  DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
+
+ private:
+  static constexpr unsigned kControl = 0xFFC0, kDefault = 0x1F80;   // everything but the status flags
+  unsigned before_;
+};
+
+/// The error of the lowest slice that failed. Internally synchronized.
+class FirstFailure {
+ public:
+  void note(int slice, std::exception_ptr error) {
+    const Lock lock(mutex_);
+    if (error_ && slice_ < slice) return;
+    slice_ = slice;
+    error_ = std::move(error);
+  }
+  void rethrow() {
+    const Lock lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  Mutex mutex_;
+  int slice_ SPYRE_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr error_ SPYRE_GUARDED_BY(mutex_);
+};
+
+int thread_count(const DeviceSpec& spec) {
+  return spec.host_threads > 0 ? spec.host_threads : tbb::info::default_concurrency();
+}
+
+}  // namespace
+
+CoreArray::CoreArray(const DeviceSpec& spec)
+    : cores_(spec.cores),
+      threads_(thread_count(spec)),
+      scratchpad_bytes_(spec.scratchpad.rounded_up({kScratchpadAlignment})),
+      scratchpads_(scratchpad_bytes_ * static_cast<std::uint64_t>(threads_ + 1)),
+      arena_(threads_) {}
+
+std::span<std::byte> CoreArray::scratchpad(int slot) const {
+  return {scratchpads_.data() + static_cast<std::size_t>(slot) * scratchpad_bytes_.count, scratchpad_bytes_.count};
+}
+
+void CoreArray::run(const Program& program, std::span<const std::byte> arguments, const Work& work) {
+  const std::int64_t items = program.work_items(arguments);
+  if (items <= 0) return;
+  if (items > 1 && threads_ > 1 && cores_ > 1 && !is_tiny(work)) return run_slices(program, arguments, items);
+  const DefaultFloatMode mode;
+  Core core{.scratchpad = scratchpad(threads_)};
+  program.run(arguments, 0, items, core);
+}
+
+void CoreArray::run_slices(const Program& program, std::span<const std::byte> arguments, std::int64_t items) {
+  const auto count = static_cast<int>(std::min<std::int64_t>(cores_, items));
+  FirstFailure failure;
+  for_each_slice(count, [&](int slice) {
+    const DefaultFloatMode mode;
+    Core core{.id = {static_cast<std::uint16_t>(slice)},
+              .scratchpad = scratchpad(tbb::this_task_arena::current_thread_index())};
+    try {
+      program.run(arguments, items * slice / count, items * (slice + 1) / count, core);
+    } catch (...) {
+      failure.note(slice, std::current_exception());
+    }
+  });
+  failure.rethrow();
+}
+
+void CoreArray::for_each_slice(int count, const std::function<void(int)>& slice) {
+  arena_.execute([&] { tbb::parallel_for(0, count, slice, tbb::simple_partitioner()); });
+}
+
+void CoreArray::copy(std::byte* target, const std::byte* source, std::size_t length) {
+  if (length == 0) return;
+  if (length <= kInlineCopy || threads_ == 1) {
+    std::memcpy(target, source, length);
+    return;
+  }
+  for_each_slice(static_cast<int>((length + kCopyChunk - 1) / kCopyChunk), [&](int chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * kCopyChunk;
+    std::memcpy(target + begin, source + begin, std::min(kCopyChunk, length - begin));
+  });
+}
+
+}  // namespace spyre::device_sim

@@ -1,0 +1,73 @@
+// spyre/device_sim/device_spec_test.cpp — overrides apply in order, and mistakes are named.
+#include "spyre/device_sim/device_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "spyre/base/error.h"
+
+namespace spyre::device_sim {
+namespace {
+
+std::string rejection(std::string_view json) {
+  try {
+    with_json_overrides({}, json, "card.json");
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(DeviceSpec, JsonReplacesOnlyItsKeys) {
+  const DeviceSpec spec = with_json_overrides({}, R"({"cores": 8, "profile": "small", "capacity": 1048576,
+                                                      "memory_gb_per_s": 204.8})", "card.json");
+  EXPECT_EQ(spec.cores, 8);
+  EXPECT_EQ(spec.profile, "small");
+  EXPECT_EQ(spec.capacity, 1_MiB);
+  EXPECT_EQ(spec.memory_gb_per_s, 204.8);
+  EXPECT_EQ(spec.lanes_per_core, DeviceSpec{}.lanes_per_core);
+}
+
+TEST(DeviceSpec, RoundTripsThroughJson) {
+  DeviceSpec spec;
+  spec.cores = 7;
+  spec.h2d_setup_ps = 12345;
+  EXPECT_EQ(to_json(with_json_overrides({}, to_json(spec), "itself")), to_json(spec));
+}
+
+TEST(DeviceSpec, MistakesAreNamed) {
+  const std::string unknown = rejection(R"({"core": 8})");
+  EXPECT_NE(unknown.find("card.json: unknown key \"core\""), unknown.npos) << unknown;
+  EXPECT_NE(unknown.find("memory_gb_per_s"), unknown.npos) << "lists the keys: " << unknown;
+  EXPECT_EQ(rejection(R"({"cores": 33})"),
+            "card.json: bad value of \"cores\"; got 33; expected an integer from 1 to 32");
+  for (const char* bad : {"", "[1]", "{", R"({"cores": "8"})", R"({"cores": 1.5})", R"({"memory_gb_per_s": 0})",
+                          R"({"capacity": -1})", R"({"profile": 3})", R"({"cores": {"n": 1}})"}) {
+    EXPECT_NE(rejection(bad), "accepted") << bad;
+  }
+}
+
+TEST(DeviceSpec, EnvironmentWinsOverTheFile) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "device_spec_test.json";
+  std::ofstream(path) << R"({"cores": 8, "host_threads": 3})";
+  setenv("SPYRE_DEVICE_SPEC", path.c_str(), 1);
+  setenv("SENCORES", "7", 1);
+  const DeviceSpec spec = device_spec_from_environment();
+  unsetenv("SPYRE_DEVICE_SPEC");
+  unsetenv("SENCORES");
+  std::filesystem::remove(path);
+  EXPECT_EQ(spec.cores, 7);
+  EXPECT_EQ(spec.host_threads, 3);
+}
+
+TEST(DeviceSpec, MissingFileIsNamed) {
+  setenv("SPYRE_DEVICE_SPEC", "/nowhere/card.json", 1);
+  EXPECT_THROW(device_spec_from_environment(), InvalidArgument);
+  unsetenv("SPYRE_DEVICE_SPEC");
+}
+
+}  // namespace
+}  // namespace spyre::device_sim

@@ -1,0 +1,77 @@
+// spyre/device_sim/scheduler.h — runs what is in flight: on the threads that wait for it, or on workers.
+#pragma once
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "queues.h"
+#include "spyre/base/mutex.h"
+#include "spyre/device_sim/card.h"
+#include "timeline.h"
+
+namespace spyre::device_sim {
+
+/// Whoever waits helps: a waiting thread runs what its point needs, and sleeps only while another thread runs it.
+/// Workers exist for operations that nobody waits for; one starts when such an operation can run and no worker is
+/// idle. Operations run without the lock. Internally synchronized.
+class Scheduler {
+ public:
+  /// Runs one operation; what it throws becomes the stream's fault.
+  using Execute = std::function<void(const Operation&)>;
+
+  Scheduler(const DeviceSpec& spec, Execute execute);
+  /// Drains the queues; then the workers end.
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  StreamId create_stream() SPYRE_EXCLUDES(mutex_);
+  TimelinePoint submit(StreamId stream, Operation operation, Urgency urgency) SPYRE_EXCLUDES(mutex_);
+  /// Later operations of `stream` come after `point`.
+  void join(StreamId stream, TimelinePoint point) SPYRE_EXCLUDES(mutex_);
+  TimelinePoint last_point(StreamId stream) const SPYRE_EXCLUDES(mutex_);
+  /// Never blocks. Who asks in a loop must get there: what is missing becomes Background.
+  bool reached(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
+  /// Throws DeviceFault if this thread runs the very operation that it waits for.
+  void synchronize(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
+  void synchronize_all() SPYRE_EXCLUDES(mutex_);
+  std::exception_ptr take_fault(StreamId stream) SPYRE_EXCLUDES(mutex_);
+
+  CardCounters counters() const SPYRE_EXCLUDES(mutex_);
+  void reset_counters() SPYRE_EXCLUDES(mutex_);
+  void record_timeline(bool on) SPYRE_EXCLUDES(mutex_);
+  std::string timeline_json() const SPYRE_EXCLUDES(mutex_);
+  std::size_t worker_count() const SPYRE_EXCLUDES(mutex_);
+
+ private:
+  TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline, Urgency urgency,
+                              Picoseconds not_before) SPYRE_REQUIRES(mutex_);
+  void count(const Operation& operation, PipelineId pipeline) SPYRE_REQUIRES(mutex_);
+  void wait(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
+  void sleep_until_progress(Flight& running, Lock& lock) SPYRE_REQUIRES(mutex_);
+  void check_deadlock(const Flight& running) const SPYRE_REQUIRES(mutex_);
+  /// Releases the lock while the operation runs.
+  void run(Flight& flight, Lock& lock) SPYRE_REQUIRES(mutex_);
+  std::exception_ptr execute(const Operation& operation) SPYRE_EXCLUDES(mutex_);
+  void finish(Flight& flight, std::exception_ptr fault) SPYRE_REQUIRES(mutex_);
+  void work() SPYRE_EXCLUDES(mutex_);
+  /// Called whenever this thread leaves something runnable to others.
+  void wake_worker() SPYRE_REQUIRES(mutex_);
+
+  const DeviceSpec& spec_;
+  const Execute execute_;
+  mutable Mutex mutex_;
+  Condition progress_, work_available_;
+  Queues queues_ SPYRE_GUARDED_BY(mutex_);
+  Clock clock_ SPYRE_GUARDED_BY(mutex_);
+  Timeline timeline_ SPYRE_GUARDED_BY(mutex_);
+  CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
+  Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);
+  std::size_t sleeping_waiters_ SPYRE_GUARDED_BY(mutex_) = 0, idle_workers_ SPYRE_GUARDED_BY(mutex_) = 0;
+  bool worker_is_coming_ SPYRE_GUARDED_BY(mutex_) = false;   // woken or started, and has not looked yet
+  bool stopping_ SPYRE_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> workers_ SPYRE_GUARDED_BY(mutex_);
+};
+
+}  // namespace spyre::device_sim
