@@ -8,9 +8,21 @@ namespace spyre::lazy {
 struct BufferAccess {
   static std::uint64_t& trace_serial(Buffer& b) { return b.trace_serial_; }
   static std::uint32_t& trace_index(Buffer& b) { return b.trace_index_; }
-  static std::exception_ptr& fault(Buffer& b) { return b.fault_; }
   static device_sim::Allocation& memory(Buffer& b) { return b.memory_; }
   static bool has_memory(const Buffer& b) { return !b.memory_.empty(); }
+
+  /// Any thread: the content will never be, or is about to be written as a whole.
+  static void set_spoiled(Buffer& b, Spoiled why) { b.spoiled_.store(why, std::memory_order_release); }
+  static Spoiled spoiled(const Buffer& b) { return b.spoiled_.load(std::memory_order_acquire); }
+  static void raise_if_spoiled(const Buffer& b) {
+    switch (spoiled(b)) {
+      [[likely]] case Spoiled::No: return;
+      case Spoiled::ByFault:
+        throw DeviceFault("this tensor was never computed: an operation that it depends on failed");
+      case Spoiled::ByMemory:
+        throw OutOfDeviceMemory("this tensor was never computed: the card was full");
+    }
+  }
 
   /// Part of the buffer's memory. Precondition: it has memory, in one piece.
   static device_sim::Piece piece(const Buffer& b, Bytes offset, Bytes length) {

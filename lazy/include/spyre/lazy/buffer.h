@@ -2,7 +2,6 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <utility>
 
 #include "spyre/base/bytes.h"
@@ -13,10 +12,13 @@ namespace spyre::lazy {
 
 class Device;
 
+/// Why a buffer's content never came to be. Whoever reads it gets an error.
+enum class Spoiled : std::uint8_t { No, ByFault, ByMemory };
+
 /// Reference counted. Two counts: `outside` owners (storages: they make the buffer's content observable) and all
 /// references (traces and flights in progress included). Memory goes back to the card when the last reference goes,
 /// from whichever thread. The device outlives its buffers.
-/// The counts are atomic; everything else is guarded by the device's lock.
+/// The counts and `spoiled_` are atomic; everything else is guarded by the device's lock.
 class Buffer {
  public:
   Buffer(Device& device, Bytes size) : device_(device), size_(size) {}
@@ -45,7 +47,7 @@ class Buffer {
   device_sim::Allocation memory_;
   std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that used it last
   std::uint64_t trace_serial_ = 0;  // which trace that is (Trace::serial); 0: none
-  std::exception_ptr fault_;        // why its content never came to be; whoever reads it gets this
+  std::atomic<Spoiled> spoiled_{Spoiled::No};
 };
 
 /// An outside owner of a buffer.

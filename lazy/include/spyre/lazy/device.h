@@ -5,6 +5,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,6 +97,9 @@ class Device {
   Bytes empty_cache();
   /// For tests of law 4: keeps only `bits` of plan and kernel hashes.
   void set_hash_mask(unsigned bits);
+
+  /// Turns a record's `source` into text for the messages of faults. Called without the lock, on the raising thread.
+  void set_source_text(std::function<std::string(std::uint32_t)> text);
 
   device_sim::Card& card();
 

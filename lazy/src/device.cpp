@@ -1,0 +1,141 @@
+// spyre/lazy/device.cpp — recording and settings: the door, with the lock.
+#include "spyre/lazy/device.h"
+
+#include <algorithm>
+
+#include "buffer_access.h"
+#include "device_state.h"
+#include "spyre/base/text.h"
+#include "spyre/lazy/reduction_lowering.h"
+
+namespace spyre::lazy {
+namespace {
+
+void check_rank(std::size_t rank) {
+  if (rank > kMaxRank) throw Unsupported(str("rank ", rank, " on the device; at most ", kMaxRank));
+}
+
+bool is_empty(std::span<const std::int64_t> sizes) { return std::ranges::find(sizes, 0) != sizes.end(); }
+
+}  // namespace
+
+Device::Device(device_sim::DeviceSpec spec, Settings settings)
+    : state_(std::make_unique<State>(std::move(spec), settings)) {}
+
+Device::~Device() = default;
+
+device_sim::Card& Device::card() { return state_->card; }
+
+BufferRef Device::create_buffer(Bytes size) { return BufferRef(new Buffer(*this, size)); }
+
+void Device::record(StreamId stream, const Pointwise& op) {
+  check_rank(op.sizes.size());
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  if (is_empty(op.sizes)) return;
+  d.admit(lock, s, op.inputs, *op.output.buffer);
+  s.trace.append(op);
+  d.recorded(lock, s);
+}
+
+void Device::record(StreamId stream, const Reduce& op) {
+  /// Records the primitive steps of one reduction.
+  class Recorder final : public PrimitiveSink {
+   public:
+    Recorder(Device& device, Lock& lock, StreamState& s) : device_(device), lock_(lock), stream_(s) {}
+    void pointwise(const Pointwise& step) override {
+      state().admit(lock_, stream_, step.inputs, *step.output.buffer);
+      stream_.trace.append(step);
+      state().recorded(lock_, stream_);
+    }
+    void reduce(TraceNode::Kind kind, const Reduce& step) override {
+      state().admit(lock_, stream_, *step.input.buffer, true);
+      state().admit(lock_, stream_, *step.output.buffer, false);
+      stream_.trace.append(kind, step);
+      state().recorded(lock_, stream_);
+    }
+    BufferRef temporary(Bytes size) override { return device_.create_buffer(size); }
+
+   private:
+    State& state() { return *device_.state_; }
+    Device& device_;
+    Lock& lock_;
+    StreamState& stream_;
+  };
+
+  check_rank(op.sizes.size());
+  Lock lock(state_->mutex);
+  Recorder recorder(*this, lock, state_->stream(stream));
+  lower_reduction(op, recorder);
+}
+
+void Device::record(StreamId stream, const Library& op) {
+  for (const auto operands : {op.inputs, op.outputs})
+    for (const LibraryOperand& operand : operands) check_rank(operand.sizes.size());
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  for (const LibraryOperand& input : op.inputs) d.admit(lock, s, *input.buffer, true);
+  for (const LibraryOperand& output : op.outputs) d.admit(lock, s, *output.buffer, false);
+  s.trace.append(op, d.planner.library_call(op));
+  d.recorded(lock, s);
+}
+
+void Device::configure(const Settings& settings) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  if (settings == d.planner.settings()) return;
+  for (std::size_t i = 0; i < d.streams.size(); ++i)
+    d.flush(lock, *d.streams[i], FlushReason::Settings, device_sim::Urgency::Background);
+  d.planner.configure(settings);
+}
+
+Settings Device::settings() const {
+  const Lock lock(state_->mutex);
+  return state_->planner.settings();
+}
+
+Stats Device::stats() const {
+  State& d = *state_;
+  const Lock lock(d.mutex);
+  Stats stats = d.counted;
+  stats.plan_cache = d.planner.plan_counts();
+  stats.kernel_cache = d.planner.kernels().counts();
+  stats.kernels_compiled = d.planner.kernels().kernels_compiled();
+  stats.compile_ns = d.planner.kernels().compile_nanoseconds();
+  stats.card = d.card.counters();
+  stats.memory = d.card.memory_stats();
+  return stats;
+}
+
+void Device::reset_stats() {
+  State& d = *state_;
+  const Lock lock(d.mutex);
+  d.counted = {};
+  d.planner.reset_counts();
+  d.card.reset_counters();
+}
+
+Bytes Device::empty_cache() {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  const std::shared_ptr<const void> caches = d.planner.take_caches();
+  lock.unlock();
+  return d.card.trim();
+}
+
+void Device::set_hash_mask(unsigned bits) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  const std::shared_ptr<const void> caches = d.planner.take_caches();
+  d.planner.set_hash_mask(bits);
+  lock.unlock();
+}
+
+void Device::set_source_text(std::function<std::string(std::uint32_t)> text) {
+  const Lock lock(state_->mutex);
+  state_->source_text = std::move(text);
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,189 @@
+// spyre/lazy/device_state.cpp — from the end of a trace to operations on the card.
+//
+// A launch is three kinds of operations on the stream: a host callback writes resolved addresses and scalars into the
+// flight's slot, a transfer brings the slot to the program's allocation, and computes read their arguments there.
+#include "device_state.h"
+
+#include <cstring>
+
+#include "buffer_access.h"
+#include "spyre/base/log.h"
+#include "spyre/base/text.h"
+
+namespace spyre::lazy {
+
+using device_sim::Operation;
+using device_sim::Urgency;
+
+Urgency urgency_of(FlushReason reason) {
+  switch (reason) {
+    case FlushReason::NodeLimit: case FlushReason::ByteLimit: case FlushReason::Event: case FlushReason::CrossStream:
+    case FlushReason::HostToDevice: case FlushReason::MemoryPressure:
+      return Urgency::Background;
+    default: return Urgency::Waited;
+  }
+}
+
+std::shared_ptr<const void> retain(Buffer& buffer) {
+  buffer.add_reference();
+  return {static_cast<const void*>(&buffer), [&buffer](const void*) { buffer.drop_reference(); }};
+}
+
+Device::State::State(device_sim::DeviceSpec spec, const Settings& settings)
+    : card(std::move(spec)), planner(settings, card.spec()) {
+  streams.push_back(std::make_unique<StreamState>(StreamId{0}, card));
+}
+
+Device::State::~State() { card.synchronize_all(); }
+
+StreamState& Device::State::stream(StreamId id) {
+  if (id.value >= streams.size()) throw InvalidArgument(str("stream: there is no stream ", id));
+  return *streams[id.value];
+}
+
+void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgency urgency) {
+  for (bool relieved = false; !s.trace.empty();) {
+    Flight& flight = s.next_flight();
+    if (flight.busy()) {   // back-pressure: help to finish the oldest launch
+      const device_sim::TimelinePoint last = flight.last;
+      lock.unlock();
+      card.synchronize(last);
+      lock.lock();
+      continue;
+    }
+    try {
+      launch(s, planner.find_or_compile(s.trace), urgency);
+      ++counted.flushes[static_cast<std::size_t>(reason)];
+      log(LogChannel::Launch, [&] { return str("stream ", s.id(), ": ", name_of(reason)); });
+      return;
+    } catch (const OutOfDeviceMemory&) {
+      if (relieved) {
+        abandon(s, Spoiled::ByMemory);
+        throw;
+      }
+    } catch (...) {
+      abandon(s, Spoiled::ByFault);
+      throw;
+    }
+    relieve_memory(lock);
+    relieved = true;
+  }
+}
+
+void Device::State::launch(StreamState& s, const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
+  const LaunchPlan& p = *plan;
+  Flight& flight = s.next_flight();
+  if (!p.steps.empty()) flight.place_buffers(plan, s.trace);
+  count(p);
+  if (p.steps.empty()) return s.trace.clear();
+  flight.begin(s.trace);
+  std::shared_ptr<const void> handle = flight.handle();
+  const std::uint64_t correlation = ++s.launches;
+  const auto enqueue = [&](Operation operation) {
+    operation.correlation = correlation;
+    flight.last = card.enqueue(s.id(), std::move(operation), urgency);
+  };
+  Operation resolve;
+  resolve.what = device_sim::HostCallback{[&flight] { flight.fill_image(); }};
+  resolve.name = "resolve_arguments";
+  enqueue(std::move(resolve));
+  Operation send;
+  send.what = device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr};
+  send.name = "send_arguments";
+  enqueue(std::move(send));
+  for (const LaunchStep& step : p.steps) {
+    Operation compute;
+    compute.what = device_sim::Compute{step.program, flight.arguments_of(step)};
+    compute.name = step.name;
+    compute.footprint = flight.footprint_of(step);
+    compute.work = step.work;
+    if (&step == &p.steps.back()) compute.keep_alive = std::move(handle);
+    enqueue(std::move(compute));
+  }
+}
+
+void Device::State::count(const LaunchPlan& plan) {
+  counted.kernel_launches += plan.kernel_launches;
+  counted.library_launches += plan.library_launches;
+  counted.ops_planned += plan.ops_planned;
+  counted.ops_fused += plan.ops_fused;
+  counted.dead_ops += plan.dead_ops;
+  counted.duplicate_ops += plan.duplicate_ops;
+}
+
+void Device::State::abandon(StreamState& s, Spoiled why) {
+  for (const BufferUse& use : s.trace.buffers())
+    if (use.written && !BufferAccess::has_memory(*use.buffer)) BufferAccess::set_spoiled(*use.buffer, why);
+  s.trace.clear();
+}
+
+void Device::State::relieve_memory(Lock& lock) {
+  const std::shared_ptr<const void> caches = planner.take_caches();
+  lock.unlock();
+  card.synchronize_all();
+  card.trim();
+  lock.lock();
+}
+
+StreamState* Device::State::pending_in(Buffer& buffer) {
+  const std::uint64_t serial = BufferAccess::trace_serial(buffer);
+  if (serial == 0) return nullptr;
+  StreamState& user = stream(Trace::stream_of_serial(serial));
+  return user.trace.serial() == serial ? &user : nullptr;
+}
+
+bool Device::State::pending_writes(Buffer& buffer) {
+  const StreamState* user = pending_in(buffer);
+  return user != nullptr && user->trace.writes(buffer);
+}
+
+void Device::State::flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason, Urgency urgency) {
+  StreamState* user = pending_in(buffer);
+  if (user == nullptr) return;
+  if (user == &s) return flush(lock, s, reason, urgency);
+  flush(lock, *user, FlushReason::CrossStream, urgency);
+  card.wait_for(s.id(), card.last_point(user->id()));
+}
+
+void Device::State::admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) {
+  if (s.trace.uses(buffer)) return;
+  if (reads) BufferAccess::raise_if_spoiled(buffer);
+  flush_uses(lock, s, buffer, FlushReason::CrossStream, Urgency::Background);
+}
+
+void Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output) {
+  for (const Input& input : inputs)
+    if (input.kind == Input::Kind::View) admit(lock, s, *input.view.buffer, true);
+  admit(lock, s, output, false);
+}
+
+void Device::State::recorded(Lock& lock, StreamState& s) {
+  ++counted.dispatches;
+  const Settings& settings = planner.settings();
+  if (settings.mode == Mode::Eager) {
+    flush(lock, s, FlushReason::EagerMode, Urgency::Waited);
+    const device_sim::TimelinePoint point = card.last_point(s.id());
+    lock.unlock();
+    card.synchronize(point);
+    lock.lock();
+  } else if (s.trace.nodes().size() >= settings.max_nodes) {
+    flush(lock, s, FlushReason::NodeLimit, Urgency::Background);
+  } else if (s.trace.pending_bytes() >= settings.max_pending.count) {
+    flush(lock, s, FlushReason::ByteLimit, Urgency::Background);
+  }
+}
+
+void Device::State::raise_fault(StreamState& s) {
+  std::optional<Fault> fault = s.faults.take();
+  if (!fault) {
+    // Not of a step: the card itself failed at a transfer or a callback.
+    if (std::exception_ptr exception = card.take_fault(s.id())) fault = {std::move(exception), "transfer", 0};
+    else return;
+  }
+  Lock lock(mutex);
+  const SourceText text = source_text;
+  lock.unlock();
+  raise(*fault, text);
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,176 @@
+// spyre/lazy/flight.cpp — memory is taken before anything is changed, so that a full card leaves all as it was.
+#include "flight.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "buffer_access.h"
+#include "spoilage.h"
+#include "spyre/base/error.h"
+
+namespace spyre::lazy {
+namespace {
+
+/// Gives allocations back unless it is told to keep them.
+class Reservation {
+ public:
+  explicit Reservation(device_sim::Card& card) : card_(card) {}
+  ~Reservation() {
+    for (const auto& [owner, allocation] : taken_) card_.free(allocation);
+  }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  const device_sim::Allocation& take(device_sim::Allocation& owner, Bytes size) {
+    taken_.emplace_back(&owner, card_.allocate(std::max(size, Bytes{1})));
+    return taken_.back().second;
+  }
+  void keep() {
+    for (auto& [owner, allocation] : taken_) *owner = std::move(allocation);
+    taken_.clear();
+  }
+
+ private:
+  device_sim::Card& card_;
+  std::vector<std::pair<device_sim::Allocation*, device_sim::Allocation>> taken_;
+};
+
+}  // namespace
+
+Flight::~Flight() {
+  if (!argument_memory_.empty()) card_.free(argument_memory_);
+}
+
+void Flight::reserve_arguments(std::size_t words) {
+  image_.resize(words);
+  const Bytes needed{words * sizeof(std::uint64_t)};
+  if (needed <= argument_memory_.length) return;
+  if (!argument_memory_.empty()) card_.free(std::exchange(argument_memory_, {}));
+  argument_memory_ = card_.allocate({std::bit_ceil(needed.count)});
+}
+
+void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace) {
+  reserve_arguments(plan->image.size());
+  Reservation reservation(card_);
+  const std::span<const BufferUse> buffers = trace.buffers();
+  places_.assign(buffers.size(), {});
+  device_sim::Piece arena;
+  if (plan->arena.count != 0) arena = reservation.take(arena_, plan->arena).pieces.front();
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    Buffer& buffer = *buffers[b].buffer;
+    const Placement& placement = plan->placements[b];
+    switch (placement.kind) {
+      case Placement::Kind::None: break;
+      case Placement::Kind::Given: places_[b] = BufferAccess::piece(buffer, {}, buffer.size()); break;
+      case Placement::Kind::New:
+        places_[b] = reservation.take(BufferAccess::memory(buffer), buffer.size()).pieces.front();
+        break;
+      case Placement::Kind::Donated:
+        places_[b] = BufferAccess::piece(*buffers[placement.donor].buffer, {}, buffer.size());
+        break;
+      case Placement::Kind::Arena:
+        places_[b] = {arena.region, arena.offset + Bytes{placement.offset}, buffer.size()};
+        break;
+    }
+  }
+  reservation.keep();
+  for (std::size_t b = 0; b < buffers.size(); ++b)
+    if (plan->placements[b].kind == Placement::Kind::Donated)
+      BufferAccess::memory(*buffers[b].buffer) =
+          std::exchange(BufferAccess::memory(*buffers[plan->placements[b].donor].buffer), {});
+  plan_ = std::move(plan);
+}
+
+void Flight::begin(Trace& trace) {
+  busy_.store(true, std::memory_order_relaxed);
+  any_skipped_.store(false, std::memory_order_relaxed);
+  skip_.assign(plan_->steps.size(), 0);
+  trace.hand_over(buffers_, params_, sources_);
+}
+
+std::shared_ptr<const void> Flight::handle() {
+  return {static_cast<const void*>(this), [this](const void*) { finish(); }};
+}
+
+device_sim::Piece Flight::part(std::uint32_t buffer, std::uint64_t offset, std::uint64_t length) const {
+  const device_sim::Piece& place = places_[buffer];
+  return {place.region, place.offset + Bytes{offset}, Bytes{length}};
+}
+
+device_sim::Footprint Flight::footprint_of(const LaunchStep& step) const {
+  device_sim::Footprint footprint;
+  for (const Touch& t : step.touches)
+    (t.write ? footprint.writes : footprint.reads).push_back(part(t.buffer, t.begin, t.end - t.begin));
+  return footprint;
+}
+
+device_sim::Piece Flight::arguments_of(const LaunchStep& step) const {
+  const device_sim::Piece& whole = argument_memory_.pieces.front();
+  return {whole.region, whole.offset + Bytes{step.first_word * sizeof(std::uint64_t)},
+          {step.words * sizeof(std::uint64_t)}};
+}
+
+device_sim::Piece Flight::arguments() const {
+  device_sim::Piece whole = argument_memory_.pieces.front();
+  whole.length = {image_.size() * sizeof(std::uint64_t)};
+  return whole;
+}
+
+void Flight::fill_image() {
+  std::copy(plan_->image.begin(), plan_->image.end(), image_.begin());
+  for (const AddressPatch& patch : plan_->addresses)
+    image_[patch.at] = reinterpret_cast<std::uint64_t>(card_.address(places_[patch.buffer])) + patch.offset;
+  for (const ParamPatch& patch : plan_->params) image_[patch.at] = params_[patch.param];
+  const auto self = reinterpret_cast<std::uint64_t>(static_cast<StepMonitor*>(this));
+  for (const std::uint32_t at : plan_->headers) image_[at] = self;
+  // Earlier operations of the stream are done: what they spoiled is known.
+  std::vector<bool> spoiled;
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    if (BufferAccess::spoiled(*buffers_[b].buffer) == Spoiled::No) continue;
+    spoiled.resize(buffers_.size());
+    spoiled[b] = true;
+  }
+  if (!spoiled.empty()) call_off(std::move(spoiled), 0);
+}
+
+void Flight::failed(std::uint32_t step, std::exception_ptr fault) noexcept {
+  const Lock lock(failure_);
+  const LaunchStep& failing = plan_->steps[step];
+  std::uint32_t source = 0;
+  for (const std::uint32_t node : failing.nodes)
+    if (source == 0) source = sources_[node];
+  faults_.note({std::move(fault), failing.name, source});
+  std::vector<bool> spoiled(buffers_.size());
+  for (std::size_t b = 0; b < buffers_.size(); ++b) 
+    spoiled[b] = BufferAccess::spoiled(*buffers_[b].buffer) != Spoiled::No;
+  for (const Touch& t : failing.touches)
+    if (t.write) spoiled[t.buffer] = true;
+  call_off(std::move(spoiled), step + 1);
+}
+
+void Flight::call_off(std::vector<bool> spoiled, std::size_t first_step) {
+  std::vector<std::uint64_t> bytes;
+  for (const BufferUse& use : buffers_) bytes.push_back(use.buffer->size().count);
+  spread_spoilage(plan_->steps, first_step, bytes, spoiled, skip_);
+  any_skipped_.store(true, std::memory_order_release);
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    // A buffer that had content before keeps it, as if the program had stopped at the failed operation.
+    if (!spoiled[b]) BufferAccess::set_spoiled(*buffers_[b].buffer, Spoiled::No);
+    else if (plan_->placements[b].kind != Placement::Kind::Given)
+      BufferAccess::set_spoiled(*buffers_[b].buffer, Spoiled::ByFault);
+  }
+}
+
+void Flight::finish() noexcept {
+  for (const BufferUse& use : buffers_) use.buffer->drop_reference();
+  buffers_.clear();
+  params_.clear();
+  sources_.clear();
+  plan_.reset();
+  if (!arena_.empty()) card_.free(std::exchange(arena_, {}));
+  busy_.store(false, std::memory_order_release);
+  busy_.notify_all();
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,72 @@
+// spyre/lazy/flight.h — one launch in progress: its argument slot, the buffers it retains, the memory it borrows.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "programs.h"
+#include "spyre/device_sim/card.h"
+#include "spyre/lazy/launch_plan.h"
+#include "spyre/lazy/trace.h"
+#include "stream_faults.h"
+
+namespace spyre::lazy {
+
+/// A slot of a stream's ring, used again and again. Filled by the launcher, which holds the device's lock; then
+/// owned by the card until the last operation is done; then free. `busy` tells which.
+class Flight final : public StepMonitor {
+ public:
+  Flight(device_sim::Card& card, StreamFaults& faults) : card_(card), faults_(faults) {}
+  ~Flight();
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+  bool busy() const { return busy_.load(std::memory_order_acquire); }
+  /// After the card has reached `last`: waits for the thread that is just giving the buffers back.
+  void wait_until_free() const { busy_.wait(true, std::memory_order_acquire); }
+  device_sim::TimelinePoint last;
+
+  /// Gives every buffer of the plan its place. Throws OutOfDeviceMemory, then nothing has changed.
+  void place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace);
+  /// From here on the flight ends with finish(), called through the handle.
+  void begin(Trace& trace);
+  std::shared_ptr<const void> handle();
+
+  /// What a step touches, on the card.
+  device_sim::Footprint footprint_of(const LaunchStep& step) const;
+  /// The step's argument record in device memory.
+  device_sim::Piece arguments_of(const LaunchStep& step) const;
+  device_sim::Piece arguments() const;
+  const std::byte* image() const { return reinterpret_cast<const std::byte*>(image_.data()); }
+  const LaunchPlan& plan() const { return *plan_; }
+
+  /// Writes resolved addresses and scalars into the slot. Runs on the host-callback pool.
+  void fill_image();
+  bool skips(std::uint32_t step) const noexcept override {
+    return any_skipped_.load(std::memory_order_acquire) && skip_[step] != 0;
+  }
+  void failed(std::uint32_t step, std::exception_ptr fault) noexcept override;
+
+ private:
+  void reserve_arguments(std::size_t words);
+  void finish() noexcept;
+  void call_off(std::vector<bool> spoiled, std::size_t first_step);
+  device_sim::Piece part(std::uint32_t buffer, std::uint64_t offset, std::uint64_t length) const;
+
+  device_sim::Card& card_;
+  StreamFaults& faults_;
+  std::atomic<bool> busy_{false};
+  std::vector<std::uint64_t> image_;          // pinned: the source of the argument transfer
+  device_sim::Allocation argument_memory_, arena_;
+  std::shared_ptr<const LaunchPlan> plan_;
+  std::vector<device_sim::Piece> places_;     // per buffer; length 0: none
+  std::vector<BufferUse> buffers_;            // retained
+  std::vector<std::uint64_t> params_;
+  std::vector<std::uint32_t> sources_;
+  std::atomic<bool> any_skipped_{false};
+  std::vector<std::uint8_t> skip_;            // per step; a failing step writes the entries of later ones only
+  Mutex failure_;                             // slices of one step may fail at once
+};
+
+}  // namespace spyre::lazy

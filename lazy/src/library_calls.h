@@ -1,0 +1,28 @@
+// spyre/lazy/library_calls.h — library calls made so far, by what determines them.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "spyre/kernels/library.h"
+#include "spyre/lazy/record.h"
+#include "spyre/lazy/verified_cache.h"
+
+namespace spyre::lazy {
+
+/// A call is made once for equal name, key and operand shapes; where the operands lie (offsets, buffers) does not
+/// matter. Guarded by the device's lock.
+class LibraryCalls {
+ public:
+  explicit LibraryCalls(Bytes capacity) : calls_(capacity) {}
+  std::shared_ptr<const kernels::LibraryCall> find_or_make(const Library& op);
+  [[nodiscard]] auto take_all() { return calls_.take_all(); }
+  void set_hash_mask(unsigned bits) { calls_.set_hash_mask(bits); }
+
+ private:
+  void build_key(const Library& op);
+  VerifiedCache<const kernels::LibraryCall> calls_;
+  std::vector<std::byte> key_;
+};
+
+}  // namespace spyre::lazy

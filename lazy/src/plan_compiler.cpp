@@ -1,0 +1,175 @@
+// spyre/lazy/plan_compiler.cpp — every group becomes one step; its argument record is written once and patched later.
+#include "plan_compiler.h"
+
+#include "access.h"
+#include "programs.h"
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
+#include "spyre/lazy/graph_builder.h"
+#include "spyre/lazy/graph_printer.h"
+
+namespace spyre::lazy {
+namespace {
+
+constexpr std::size_t kNamedOps = 6;
+
+std::string_view op_name(const Node& node) {
+  return node.is_reduction() ? name_of(node.reduction) : kernels::op(node.op).info.name;
+}
+
+/// "add_mul_relu", cut after some ops: "add_mul_sub_exp_neg_tanh+12".
+std::string kernel_name(const Graph& graph, const Group& group) {
+  std::string name;
+  for (std::size_t i = 0; i < std::min(group.nodes.size(), kNamedOps); ++i) {
+    if (i != 0) name += '_';
+    name += op_name(graph.nodes[group.nodes[i]]);
+  }
+  if (group.nodes.size() > kNamedOps) name += str('+', group.nodes.size() - kNamedOps);
+  return name;
+}
+
+device_sim::Work library_work(const Graph& graph, const Node& node, const kernels::LibraryCost& cost) {
+  device_sim::Work work;
+  work.macs = cost.macs;
+  work.lane_ops = cost.lane_ops;
+  const std::size_t count = graph.all_operands(node).size();
+  for (std::size_t i = 0; i < count; ++i)
+    (i < node.input_count ? work.bytes_read : work.bytes_written) +=
+        static_cast<std::uint64_t>(access_of(graph, node, i).distinct_bytes());
+  if (cost.macs != 0) work.pattern = device_sim::Work::Pattern::Product;
+  if (node.output_count != 0) {
+    const Dims& sizes = graph.library_sizes[node.first_operand + node.input_count];
+    if (sizes.size() >= 2) work.rows = static_cast<std::uint64_t>(sizes[sizes.size() - 2]);
+  }
+  return work;
+}
+
+class LaunchPlanBuilder {
+ public:
+  LaunchPlanBuilder(const Trace& trace, const Plan& plan, kernels::KernelCache& kernels, const CompileOptions& options)
+      : trace_(trace), plan_(plan), kernels_(kernels), options_(options) {}
+
+  LaunchPlan build() {
+    std::vector<StepTouches> touches = touches_of(plan_);
+    MemoryPlan memory = plan_memory(plan_.graph.buffers, touches);
+    auto fill = memory.fills.begin();
+    for (std::uint32_t g = 0; g < plan_.groups.size(); ++g) {
+      for (; fill != memory.fills.end() && fill->before_step == g; ++fill) add_fill(fill->buffer);
+      if (plan_.groups[g].library) add_library(plan_.groups[g], std::move(touches[g].touches));
+      else add_kernel(plan_.groups[g], std::move(touches[g].touches));
+    }
+    out_.placements = std::move(memory.placements);
+    out_.arena = memory.arena;
+    out_.dead_ops = plan_.dead_ops;
+    out_.duplicate_ops = plan_.duplicate_ops;
+    return std::move(out_);
+  }
+
+ private:
+  std::uint32_t next_step() const { return static_cast<std::uint32_t>(out_.steps.size()); }
+
+  /// Appends a step and zeroed words for its arguments; returns the first word.
+  std::uint32_t append(std::shared_ptr<const device_sim::Program> program, std::size_t words, std::string name) {
+    const auto first = static_cast<std::uint32_t>(out_.image.size());
+    out_.image.resize(first + words);
+    out_.headers.push_back(first);
+    LaunchStep& step = out_.steps.emplace_back();
+    step.program = std::move(program);
+    step.first_word = first;
+    step.words = static_cast<std::uint32_t>(words);
+    step.name = std::move(name);
+    return first;
+  }
+
+  void add_kernel(const Group& group, std::vector<Touch> touches) {
+    auto kernel = kernels_.find_or_compile(group.spec, options_.execution, options_.isa);
+    if (options_.dump) listings_ += str(kernel_name(plan_.graph, group), ":\n", kernel->listing(), '\n');
+    auto program = std::make_shared<const KernelProgram>(std::move(kernel), next_step());
+    const KernelProgram& p = *program;
+    const std::uint32_t first = append(std::move(program), p.words(), kernel_name(plan_.graph, group));
+    for (std::size_t a = 0; a < group.bindings.size(); ++a) {
+      const Binding& binding = group.bindings[a];
+      const auto at = static_cast<std::uint32_t>(first + p.base_word(a));
+      if (binding.kind == Binding::Kind::Iota) out_.params.push_back({at, binding.index});
+      else out_.addresses.push_back({at, binding.index, static_cast<std::uint64_t>(binding.offset)});
+    }
+    for (std::size_t i = 0; i < group.params.size(); ++i)
+      out_.params.push_back({static_cast<std::uint32_t>(first + p.param_word(i)), group.params[i]});
+    for (std::size_t d = 0; d < group.extents.size(); ++d)
+      out_.image[first + p.extent_word(d)] = static_cast<std::uint64_t>(group.extents[d]);
+    for (std::size_t i = 0; i < group.strides.size(); ++i)
+      out_.image[first + p.stride_word(i)] = static_cast<std::uint64_t>(group.strides[i]);
+    finish_step(group, group.work, std::move(touches));
+    ++out_.kernel_launches;
+    out_.ops_planned += static_cast<std::uint32_t>(group.nodes.size());
+    if (group.nodes.size() > 1) out_.ops_fused += static_cast<std::uint32_t>(group.nodes.size());
+  }
+
+  void add_library(const Group& group, std::vector<Touch> touches) {
+    const std::uint32_t number = group.nodes.front();
+    const TraceNode& recorded = trace_.nodes()[number];
+    std::vector<kernels::DeviceView> views;
+    for (const TraceOperand& operand : trace_.operands(recorded)) {
+      const Geometry g = trace_.geometries()[operand.geometry];
+      views.push_back({nullptr, g.type().size, g.type().code, Dims(g.sizes()), Dims(g.strides())});
+    }
+    const auto& call = trace_.call(recorded);
+    auto program = std::make_shared<const LibraryProgram>(call, std::move(views), next_step());
+    const LibraryProgram& p = *program;
+    const std::uint32_t first = append(std::move(program), p.words(), std::string(call->name()));
+    const std::span<const TraceOperand> operands = trace_.operands(recorded);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Geometry g = trace_.geometries()[operands[i].geometry];
+      out_.addresses.push_back({static_cast<std::uint32_t>(first + p.base_word(i)), operands[i].buffer,
+                                static_cast<std::uint64_t>(g.offset()) * g.type().size});
+    }
+    finish_step(group, library_work(plan_.graph, plan_.graph.nodes[number], call->cost()), std::move(touches));
+    ++out_.library_launches;
+  }
+
+  void add_fill(std::uint32_t buffer) {
+    const std::uint64_t bytes = plan_.graph.buffers[buffer].bytes;
+    const std::uint32_t first = append(std::make_shared<const ZeroFillProgram>(), ZeroFillProgram::kWords, "zero_fill");
+    out_.addresses.push_back({static_cast<std::uint32_t>(first + ZeroFillProgram::kBaseWord), buffer, 0});
+    out_.image[first + ZeroFillProgram::kBytesWord] = bytes;
+    out_.steps.back().work.bytes_written = bytes;
+    out_.steps.back().touches = {{buffer, true, true, 0, bytes}};
+  }
+
+  void finish_step(const Group& group, const device_sim::Work& work, std::vector<Touch> touches) {
+    LaunchStep& step = out_.steps.back();
+    step.work = work;
+    step.touches = std::move(touches);
+    step.nodes = group.nodes;
+  }
+
+ public:
+  const std::string& listings() const { return listings_; }
+
+ private:
+  const Trace& trace_;
+  const Plan& plan_;
+  kernels::KernelCache& kernels_;
+  const CompileOptions& options_;
+  LaunchPlan out_;
+  std::string listings_;
+};
+
+}  // namespace
+
+std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace, std::span<const BufferFacts> facts,
+                                               kernels::KernelCache& kernels, const CompileOptions& options) {
+  Graph graph = build_graph(trace, facts);
+  if (options.dump) options.dump("trace", print(graph));
+  const Plan plan = run_pipeline(std::move(graph), options.pipeline);
+  LaunchPlanBuilder builder(trace, plan, kernels, options);
+  auto launch = std::make_shared<LaunchPlan>(builder.build());
+  if (options.dump) {
+    options.dump("fused", print(plan));
+    options.dump("plan", print(*launch));
+    options.dump("asm", builder.listings());
+  }
+  return launch;
+}
+
+}  // namespace spyre::lazy

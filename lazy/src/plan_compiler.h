@@ -1,0 +1,28 @@
+// spyre/lazy/plan_compiler.h — from a trace to its launch plan: graph, passes, memory, kernels, arguments.
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "spyre/kernels/kernel_cache.h"
+#include "spyre/lazy/launch_plan.h"
+#include "spyre/lazy/pipeline.h"
+#include "spyre/lazy/trace.h"
+
+namespace spyre::lazy {
+
+struct CompileOptions {
+  PipelineOptions pipeline;
+  kernels::Execution execution{};
+  kernels::Isa isa{};
+  /// Called with "trace", "fused", "plan" and "asm" and their text, if set.
+  std::function<void(std::string_view what, const std::string& text)> dump;
+};
+
+/// Throws Unsupported or InternalError; nothing is left half done.
+std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace, std::span<const BufferFacts> facts,
+                                               kernels::KernelCache& kernels, const CompileOptions& options);
+
+}  // namespace spyre::lazy

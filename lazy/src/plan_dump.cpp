@@ -1,0 +1,28 @@
+// spyre/lazy/plan_dump.cpp — one file per stage of the compiler.
+#include "plan_dump.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "spyre/base/log.h"
+#include "spyre/base/text.h"
+
+namespace spyre::lazy {
+
+PlanDump::PlanDump(std::string directory, std::uint32_t number) {
+  std::error_code ignored;   // the open below tells
+  std::filesystem::create_directories(directory, ignored);
+  std::string digits = std::to_string(number);
+  digits.insert(0, digits.size() < 4 ? 4 - digits.size() : 0, '0');
+  stem_ = (std::filesystem::path(std::move(directory)) / digits).string();
+}
+
+void PlanDump::operator()(std::string_view what, const std::string& text) const {
+  const std::string path = what == "asm" ? stem_ + ".asm" : str(stem_, '.', what, ".txt");
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) log(LogChannel::Cache, [&] { return str("dump: cannot write ", path); });
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,86 @@
+// spyre/lazy/planner.cpp — key, find, or compile and remember.
+#include "planner.h"
+
+#include <string>
+
+#include "plan_compiler.h"
+#include "plan_dump.h"
+#include "spyre/base/log.h"
+#include "spyre/base/text.h"
+
+namespace spyre::lazy {
+namespace {
+
+constexpr Bytes kCallCache = 1_MiB;
+
+}  // namespace
+
+Planner::Planner(const Settings& settings, const device_sim::DeviceSpec& card)
+    : settings_(settings),
+      scratchpad_(card.scratchpad_usable),
+      cores_(static_cast<std::uint64_t>(card.cores)),
+      plans_(settings.plan_cache),
+      calls_(kCallCache),
+      kernels_(settings.kernel_cache) {
+  check_passes(settings.passes);
+  make_fingerprint();
+}
+
+void Planner::make_fingerprint() {
+  const std::string text = str(static_cast<int>(settings_.execution), ' ', static_cast<int>(settings_.isa), ' ',
+                               scratchpad_.count, ' ', cores_, ' ', settings_.passes);
+  const auto bytes = std::as_bytes(std::span(text));
+  fingerprint_.assign(bytes.begin(), bytes.end());
+}
+
+void Planner::configure(const Settings& settings) {
+  check_passes(settings.passes);
+  settings_ = settings;
+  plans_.set_capacity(settings.plan_cache);
+  make_fingerprint();
+}
+
+std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace) {
+  collect_facts(trace, facts_);
+  const std::span<const std::byte> key = key_.build(trace, facts_, fingerprint_);
+  if (auto known = plans_.find(key)) return known;
+  auto plan = compile(trace);
+  plans_.insert(key, plan, plan->bytes());
+  return plan;
+}
+
+std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
+  CompileOptions options;
+  options.pipeline.passes = settings_.passes;
+  options.pipeline.verify = settings_.verify;
+  options.pipeline.scratchpad = scratchpad_;
+  options.execution = settings_.execution;
+  options.isa = settings_.isa;
+  if (!settings_.dump_directory.empty()) options.dump = PlanDump(settings_.dump_directory, ++dumps_);
+  if (log_is_on(LogChannel::Fusion))
+    options.pipeline.on_change = [](std::string_view pass, const std::string& printed) {
+      write_log_line(LogChannel::Fusion, str(pass, ":\n", printed));
+    };
+  log(LogChannel::Cache, [&] { return str("plan miss: ", trace.nodes().size(), " nodes"); });
+  return compile_plan(trace, facts_, kernels_, options);
+}
+
+std::shared_ptr<const void> Planner::take_caches() {
+  auto plans = plans_.take_all();
+  auto calls = calls_.take_all();
+  kernels_.clear();
+  return std::make_shared<std::pair<decltype(plans), decltype(calls)>>(std::move(plans), std::move(calls));
+}
+
+void Planner::set_hash_mask(unsigned bits) {
+  plans_.set_hash_mask(bits);
+  calls_.set_hash_mask(bits);
+  kernels_.set_hash_mask(bits);
+}
+
+void Planner::reset_counts() {
+  plans_.reset_counts();
+  kernels_.reset_counts();
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,85 @@
+// spyre/lazy/programs.cpp — argument words to calls.
+#include "programs.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spyre::lazy {
+namespace {
+
+const std::uint64_t* words_of(std::span<const std::byte> arguments) {
+  return reinterpret_cast<const std::uint64_t*>(arguments.data());
+}
+
+/// Runs `body` unless the flight calls it off. What it throws goes to the flight.
+template <class Body>
+void run_monitored(std::span<const std::byte> arguments, std::uint32_t step, Body&& body) {
+  auto* monitor = reinterpret_cast<StepMonitor*>(words_of(arguments)[0]);
+  if (monitor == nullptr) return body();
+  if (monitor->skips(step)) return;
+  try {
+    body();
+  } catch (...) {
+    monitor->failed(step, std::current_exception());
+  }
+}
+
+constexpr std::int64_t kFillBlock = 1 << 20;   // bytes per work item
+
+}  // namespace
+
+KernelProgram::KernelProgram(std::shared_ptr<const kernels::Kernel> kernel, std::uint32_t step)
+    : kernel_(std::move(kernel)), step_(step) {
+  const kernels::KernelSpec& spec = kernel_->spec();
+  params_at_ = kHeaderWords + spec.arguments.size();
+  extents_at_ = params_at_ + spec.params;
+  strides_at_ = extents_at_ + spec.rank;
+  words_ = strides_at_ + spec.arguments.size() * spec.rank;
+}
+
+kernels::LaunchArguments KernelProgram::launch_of(std::span<const std::byte> arguments) const {
+  const std::uint64_t* words = words_of(arguments);
+  const auto* signed_words = reinterpret_cast<const std::int64_t*>(words);
+  return {words + kHeaderWords, signed_words + extents_at_, signed_words + strides_at_, words + params_at_};
+}
+
+std::int64_t KernelProgram::work_items(std::span<const std::byte> arguments) const {
+  return kernel_->work_items(launch_of(arguments).extents);
+}
+
+void KernelProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
+                        device_sim::Core& core) const {
+  run_monitored(arguments, step_,
+                [&] { kernel_->run(launch_of(arguments), first, last, core.scratchpad.data()); });
+}
+
+LibraryProgram::LibraryProgram(std::shared_ptr<const kernels::LibraryCall> call,
+                               std::vector<kernels::DeviceView> views, std::uint32_t step)
+    : call_(std::move(call)), views_(std::move(views)), step_(step) {}
+
+std::int64_t LibraryProgram::work_items(std::span<const std::byte>) const { return call_->work_items(); }
+
+void LibraryProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
+                         device_sim::Core&) const {
+  run_monitored(arguments, step_, [&] {
+    std::vector<kernels::DeviceView> views = views_;
+    for (std::size_t i = 0; i < views.size(); ++i)
+      views[i].data = reinterpret_cast<void*>(words_of(arguments)[base_word(i)]);
+    call_->run(views, first, last);
+  });
+}
+
+std::int64_t ZeroFillProgram::work_items(std::span<const std::byte> arguments) const {
+  const auto bytes = static_cast<std::int64_t>(words_of(arguments)[kBytesWord]);
+  return (bytes + kFillBlock - 1) / kFillBlock;
+}
+
+void ZeroFillProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
+                          device_sim::Core&) const {
+  const std::uint64_t* words = words_of(arguments);
+  auto* base = reinterpret_cast<std::byte*>(words[kBaseWord]);
+  const std::int64_t end = std::min(last * kFillBlock, static_cast<std::int64_t>(words[kBytesWord]));
+  std::memset(base + first * kFillBlock, 0, static_cast<std::size_t>(end - first * kFillBlock));
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,37 @@
+// spyre/lazy/stream_state.h — what a device keeps for one stream: its trace, its flights, its transfers, its faults.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "flight.h"
+#include "spyre/lazy/trace.h"
+#include "stream_faults.h"
+
+namespace spyre::lazy {
+
+/// A bounded number of launches and transfers are in progress on a stream; whoever adds one more helps to finish the
+/// oldest first. Guarded by the device's lock, except `faults`.
+struct StreamState {
+  static constexpr std::size_t kFlights = 8, kTransfers = 64;
+
+  StreamState(StreamId id, device_sim::Card& card) : trace(id) {
+    for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, faults);
+  }
+
+  StreamId id() const { return trace.stream(); }
+  /// The slot that the next launch uses; it may be busy.
+  Flight& next_flight() { return flights[launches % kFlights]; }
+  /// When the transfer that used the next transfer's place is done.
+  device_sim::TimelinePoint& oldest_transfer() { return transfers[transfer_count % kTransfers]; }
+
+  StreamFaults faults;
+  Trace trace;
+  std::deque<Flight> flights;   // a ring of kFlights
+  std::uint64_t launches = 0;
+  std::array<device_sim::TimelinePoint, kTransfers> transfers{};
+  std::uint64_t transfer_count = 0;
+};
+
+}  // namespace spyre::lazy

@@ -1,0 +1,81 @@
+// spyre/lazy/synchronization.cpp — flushing on request, waiting, streams and events.
+#include <vector>
+
+#include "device_state.h"
+
+namespace spyre::lazy {
+
+using device_sim::TimelinePoint;
+using device_sim::Urgency;
+
+void Device::flush(StreamId stream, FlushReason reason) {
+  Lock lock(state_->mutex);
+  state_->flush(lock, state_->stream(stream), reason, Urgency::Background);
+}
+
+void Device::synchronize(StreamId stream, FlushReason reason) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  d.flush(lock, s, reason, Urgency::Waited);
+  const TimelinePoint point = d.card.last_point(stream);
+  lock.unlock();
+  d.card.synchronize(point);
+  d.raise_fault(s);
+}
+
+void Device::synchronize_all(FlushReason reason) {
+  State& d = *state_;
+  std::vector<StreamState*> streams;
+  Lock lock(d.mutex);
+  for (std::size_t i = 0; i < d.streams.size(); ++i) {
+    streams.push_back(d.streams[i].get());
+    d.flush(lock, *streams.back(), reason, Urgency::Waited);
+  }
+  lock.unlock();
+  d.card.synchronize_all();
+  for (StreamState* s : streams) d.raise_fault(*s);
+}
+
+StreamId Device::create_stream(int priority) {
+  State& d = *state_;
+  const Lock lock(d.mutex);
+  const StreamId id = d.card.create_stream(priority);
+  ensure(id.value == d.streams.size(), "the card numbers its streams from 0");
+  d.streams.push_back(std::make_unique<StreamState>(id, d.card));
+  return id;
+}
+
+TimelinePoint Device::record_event(StreamId stream) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  d.flush(lock, d.stream(stream), FlushReason::Event, Urgency::Background);
+  return d.card.last_point(stream);
+}
+
+void Device::wait_event(StreamId stream, TimelinePoint point) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  if (point.stream == stream || d.card.reached(point)) return;
+  d.flush(lock, d.stream(stream), FlushReason::Event, Urgency::Background);
+  d.card.wait_for(stream, point);
+}
+
+bool Device::reached(TimelinePoint point) const { return state_->card.reached(point); }
+
+void Device::synchronize(TimelinePoint point) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(point.stream);
+  lock.unlock();
+  d.card.synchronize(point);
+  d.raise_fault(s);
+}
+
+bool Device::idle(StreamId stream) const {
+  State& d = *state_;
+  const Lock lock(d.mutex);
+  return d.stream(stream).trace.empty() && d.card.reached(d.card.last_point(stream));
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,133 @@
+// spyre/lazy/transfers.cpp — bytes between host and buffers, and buffers for code that runs on the host.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "buffer_access.h"
+#include "device_state.h"
+#include "spyre/base/text.h"
+
+namespace spyre::lazy {
+
+using device_sim::Operation;
+using device_sim::TimelinePoint;
+using device_sim::Urgency;
+
+namespace {
+
+/// A blocking upload up to this size is copied aside if its stream is busy, so that the caller need not wait.
+constexpr Bytes kStaged = 64_KiB;
+
+/// What an upload or a download needs beside its two ends.
+template <class What>
+Operation transfer(std::string_view name, What what, Buffer& buffer) {
+  Operation operation;
+  operation.what = std::move(what);
+  operation.name = name;
+  operation.keep_alive = retain(buffer);
+  return operation;
+}
+
+void check_range(std::string_view what, const Buffer& buffer, Bytes offset, Bytes length) {
+  if (offset + length <= buffer.size()) return;
+  throw InvalidArgument(str(what, ": bytes ", offset.count, " to ", (offset + length).count, " of a buffer of ",
+                            buffer.size()));
+}
+
+}  // namespace
+
+void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written, Urgency urgency) {
+  for (bool relieved = false; !BufferAccess::has_memory(buffer); relieved = true) {
+    try {
+      BufferAccess::memory(buffer) = card.allocate(std::max(buffer.size(), Bytes{1}));
+    } catch (const OutOfDeviceMemory&) {
+      if (relieved) throw;
+      relieve_memory(lock);
+      continue;
+    }
+    if (all_written) return;
+    const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
+    device_sim::HostCallback zero{[this, piece] { std::memset(card.address(piece), 0, piece.length.count); }};
+    Operation operation = transfer("zero_fill", std::move(zero), buffer);
+    operation.footprint.writes.push_back(piece);
+    card.enqueue(s.id(), std::move(operation), urgency);
+    return;
+  }
+}
+
+TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operation operation, Urgency urgency) {
+  while (!card.reached(s.oldest_transfer())) {
+    const TimelinePoint oldest = s.oldest_transfer();
+    lock.unlock();
+    card.synchronize(oldest);
+    lock.lock();
+  }
+  const TimelinePoint point = card.enqueue(s.id(), std::move(operation), urgency);
+  s.oldest_transfer() = point;
+  ++s.transfer_count;
+  return point;
+}
+
+void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::byte* source, Bytes length,
+                    bool blocking, std::shared_ptr<const void> keep_alive) {
+  check_range("upload", target, offset, length);
+  if (length.count == 0) return;
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  d.flush_uses(lock, s, target, FlushReason::HostToDevice, Urgency::Background);
+  const bool whole = length == target.size();
+  const bool busy = !d.card.reached(d.card.last_point(stream));
+  if (blocking && busy && length <= kStaged) {
+    auto staged = std::make_shared<std::vector<std::byte>>(source, source + length.count);
+    source = staged->data();
+    keep_alive = std::move(staged);
+    blocking = false;
+  }
+  const Urgency urgency = blocking ? Urgency::Waited : Urgency::Background;
+  d.give_memory(lock, s, target, whole, urgency);
+  if (whole) BufferAccess::set_spoiled(target, Spoiled::No);
+  const device_sim::Piece piece = BufferAccess::piece(target, offset, length);
+  const TimelinePoint point = d.enqueue_transfer(
+      lock, s, transfer("upload", device_sim::HostToDevice{source, piece, std::move(keep_alive)}, target), urgency);
+  lock.unlock();
+  if (!blocking) return;
+  d.card.synchronize(point);
+  d.raise_fault(s);
+}
+
+void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* target, Bytes length,
+                      FlushReason reason, bool blocking, std::shared_ptr<const void> keep_alive) {
+  check_range("download", source, offset, length);
+  if (length.count == 0) return;
+  State& d = *state_;
+  const Urgency urgency = blocking ? Urgency::Waited : Urgency::Background;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  if (d.pending_writes(source)) d.flush_uses(lock, s, source, reason, urgency);
+  d.give_memory(lock, s, source, false, urgency);
+  const device_sim::Piece piece = BufferAccess::piece(source, offset, length);
+  const TimelinePoint point = d.enqueue_transfer(
+      lock, s, transfer("download", device_sim::DeviceToHost{piece, target, std::move(keep_alive)}, source), urgency);
+  lock.unlock();
+  if (!blocking) return;
+  d.card.synchronize(point);
+  d.raise_fault(s);
+  BufferAccess::raise_if_spoiled(source);
+}
+
+std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason reason) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  d.flush_uses(lock, s, buffer, reason, urgency_of(reason));
+  d.give_memory(lock, s, buffer, false, Urgency::Waited);
+  const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
+  lock.unlock();
+  d.card.synchronize_all();   // other streams may still read it
+  d.raise_fault(s);
+  BufferAccess::raise_if_spoiled(buffer);
+  return d.card.address(piece);
+}
+
+}  // namespace spyre::lazy
