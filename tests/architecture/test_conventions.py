@@ -10,7 +10,7 @@ TEXT = [p for p in tracked_files() if p.suffix not in {".png", ".ico", ".json"} 
 # This file names what it forbids.
 SELF = ROOT / "tests" / "architecture" / "test_conventions.py"
 
-FIRST_LINE = re.compile(r"^// spyre/([\w/]+)\.(h|cpp) — \S.*")
+FIRST_LINE = re.compile(r"^// (?:spyre/|python/csrc/)([\w/]+)\.(h|cpp) — \S.*")
 
 
 def test_first_lines_name_the_file_and_what_it_is():

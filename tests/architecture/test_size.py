@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import lizard
 import pytest
 
@@ -9,7 +11,8 @@ from .tree import cpp_files, python_files, shown
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
-MAX_COMPLEXITY = 20
+# A switch counts once: a table of cases is easy to read.
+MAX_COMPLEXITY = 16
 MAX_PARAMETERS = 8
 
 # path -> why it is longer than the budget
@@ -17,6 +20,11 @@ LONG_FILES: dict[str, str] = {}
 # (path, function) -> why
 LONG_FUNCTIONS: dict[tuple[str, str], str] = {}
 BRANCHY_FUNCTIONS: dict[tuple[str, str], str] = {}
+GREEDY_FUNCTIONS: dict[tuple[str, str], str] = {
+    ("engine/src/convolution.cpp", "spyre::engine::convolution"): "PyTorch's schema",
+    ("engine/src/convolution.cpp", "spyre::engine::convolution_backward"): "PyTorch's schema",
+}
+EXCEPTIONS = [LONG_FILES, LONG_FUNCTIONS, BRANCHY_FUNCTIONS, GREEDY_FUNCTIONS]
 
 SOURCES = [*cpp_files(), *python_files()]
 
@@ -25,48 +33,39 @@ def line_count(path) -> int:
     return path.read_text().count("\n")
 
 
-def functions(path):
-    return lizard.analyze_file(str(path)).function_list
+@cache
+def functions() -> list[tuple[str, lizard.FunctionInfo]]:
+    analyze = lizard.FileAnalyzer(lizard.get_extensions(["modified"]))
+    return [(shown(path), function) for path in SOURCES for function in analyze(str(path)).function_list]
+
+
+def over_budget(measure, budget: int, exceptions: dict[tuple[str, str], str]) -> list[tuple[str, str, int]]:
+    return [
+        (path, function.name, measure(function))
+        for path, function in functions()
+        if measure(function) > budget and (path, function.name) not in exceptions
+    ]
 
 
 def test_files_fit():
-    long = {shown(p): line_count(p) for p in SOURCES if line_count(p) > MAX_FILE_LINES}
-    assert {name: count for name, count in long.items() if name not in LONG_FILES} == {}
+    long = [(shown(p), line_count(p)) for p in SOURCES if line_count(p) > MAX_FILE_LINES]
+    assert [entry for entry in long if entry[0] not in LONG_FILES] == []
 
 
 def test_functions_fit():
-    long = [
-        (shown(path), function.name, function.length)
-        for path in SOURCES
-        for function in functions(path)
-        if function.length > MAX_FUNCTION_LINES and (shown(path), function.name) not in LONG_FUNCTIONS
-    ]
-    assert long == []
+    assert over_budget(lambda f: f.length, MAX_FUNCTION_LINES, LONG_FUNCTIONS) == []
 
 
 def test_functions_are_not_branchy():
-    branchy = [
-        (shown(path), function.name, function.cyclomatic_complexity)
-        for path in SOURCES
-        for function in functions(path)
-        if function.cyclomatic_complexity > MAX_COMPLEXITY and (shown(path), function.name) not in BRANCHY_FUNCTIONS
-    ]
-    assert branchy == []
+    assert over_budget(lambda f: f.cyclomatic_complexity, MAX_COMPLEXITY, BRANCHY_FUNCTIONS) == []
 
 
 def test_functions_take_few_parameters():
-    greedy = [
-        (shown(path), function.name, len(function.parameters))
-        for path in SOURCES
-        if "test" not in path.name
-        for function in functions(path)
-        if len(function.parameters) > MAX_PARAMETERS
-    ]
-    assert greedy == []
+    assert over_budget(lambda f: len(f.parameters), MAX_PARAMETERS, GREEDY_FUNCTIONS) == []
 
 
-@pytest.mark.parametrize("exceptions", [LONG_FILES, LONG_FUNCTIONS, BRANCHY_FUNCTIONS])
+@pytest.mark.parametrize("exceptions", EXCEPTIONS)
 def test_exceptions_are_still_needed(exceptions):
-    known = {shown(p) for p in SOURCES}
-    gone = [key for key in exceptions if (key if isinstance(key, str) else key[0]) not in known]
-    assert gone == []
+    files = {shown(p) for p in SOURCES}
+    names = {(path, function.name) for path, function in functions()}
+    assert [key for key in exceptions if key not in files | names] == []
