@@ -79,7 +79,11 @@ CoreArray::CoreArray(const DeviceSpec& spec)
       threads_(thread_count(spec)),
       scratchpad_bytes_(spec.scratchpad.rounded_up({kScratchpadAlignment})),
       scratchpads_(scratchpad_bytes_ * static_cast<std::uint64_t>(threads_ + 1)),
-      arena_(threads_) {}
+      arena_(threads_) {
+  // TBB caps threads at the number of processors, and complains, unless it is told that we mean it.
+  if (threads_ > tbb::info::default_concurrency())
+    more_threads_than_processors_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
+}
 
 std::span<std::byte> CoreArray::scratchpad(int slot) const {
   return {scratchpads_.data() + static_cast<std::size_t>(slot) * scratchpad_bytes_.count, scratchpad_bytes_.count};

@@ -1,8 +1,10 @@
 // spyre/device_sim/core_array.h — the simulated cores: host threads that play them, and their scratchpads.
 #pragma once
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
 #include <functional>
+#include <optional>
 
 #include "host_memory.h"
 #include "spyre/device_sim/device_spec.h"
@@ -28,6 +30,7 @@ class CoreArray {
   int cores_, threads_;
   Bytes scratchpad_bytes_;
   HostMapping scratchpads_;      // one per arena slot, and one for work that runs on the calling thread
+  std::optional<tbb::global_control> more_threads_than_processors_;
   tbb::task_arena arena_;
 };
 

@@ -1,0 +1,68 @@
+// spyre/device_sim/test_programs.h — small programs and a card for the tests of device_sim.
+#pragma once
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "spyre/device_sim/card.h"
+
+namespace spyre::device_sim {
+
+inline DeviceSpec small_spec(int cores = 32, int host_threads = 2) {
+  DeviceSpec spec;
+  spec.cores = cores;
+  spec.host_threads = host_threads;
+  spec.capacity = 64_MiB;
+  return spec;
+}
+
+/// A program from a function of (first, last, core).
+class LambdaProgram final : public Program {
+ public:
+  using Body = std::function<void(std::int64_t, std::int64_t, Core&)>;
+  LambdaProgram(std::int64_t items, Body body) : items_(items), body_(std::move(body)) {}
+  std::int64_t work_items(std::span<const std::byte>) const override { return items_; }
+  void run(std::span<const std::byte>, std::int64_t first, std::int64_t last, Core& core) const override {
+    body_(first, last, core);
+  }
+
+ private:
+  std::int64_t items_;
+  Body body_;
+};
+
+/// Work that is too large to run inline.
+inline constexpr Work kLargeWork{.bytes_read = 1 << 24, .bytes_written = 1 << 24};
+
+inline Operation compute(std::int64_t items, LambdaProgram::Body body, Work work = {}, Footprint footprint = {}) {
+  return {.what = Compute{.program = std::make_shared<LambdaProgram>(items, std::move(body))},
+          .name = "compute",
+          .footprint = std::move(footprint),
+          .work = work};
+}
+
+/// One item; the body runs once.
+inline Operation compute_once(std::function<void()> body, Footprint footprint = {}) {
+  return compute(1, [body = std::move(body)](std::int64_t, std::int64_t, Core&) { body(); }, {}, std::move(footprint));
+}
+
+inline Operation callback(std::function<void()> function) {
+  return {.what = HostCallback{std::move(function)}, .name = "callback"};
+}
+
+template <class T>
+Operation upload(const std::vector<T>& source, const Piece& target) {
+  const Piece exact{target.region, target.offset, {source.size() * sizeof(T)}};
+  return {.what = HostToDevice{reinterpret_cast<const std::byte*>(source.data()), exact}, .name = "upload"};
+}
+
+template <class T>
+Operation download(const Piece& source, std::vector<T>& target) {
+  const Piece exact{source.region, source.offset, {target.size() * sizeof(T)}};
+  return {.what = DeviceToHost{exact, reinterpret_cast<std::byte*>(target.data())}, .name = "download"};
+}
+
+}  // namespace spyre::device_sim
