@@ -37,6 +37,7 @@ DEBIAN_PACKAGES = [
     "libxxhash-dev",
     "ninja-build",
     "nlohmann-json3-dev",
+    "nlohmann-json3-dev",
     "python3-dev",
     "python3-venv",
 ]
