@@ -47,7 +47,7 @@ lint: ## clang-format, clang-tidy, ruff, mypy, codespell
 docs: ## generated pages, then the site in build/site
 	@$(SETUP) package docs
 	$(RUN) tools/generate_docs.py
-	$(RUN) -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 
 clean: ## removes everything that the other targets made
 	rm -rf build .venv dist .pytest_cache .hypothesis .ruff_cache .mypy_cache
