@@ -31,7 +31,7 @@ if(SPYRE_BUILD_TORCH)
   find_package(Python COMPONENTS Interpreter Development.Module REQUIRED)
   if(NOT Torch_DIR)
     execute_process(
-      COMMAND ${Python_EXECUTABLE} -c "import torch; print(torch.utils.cmake_prefix_path, end='')"
+      COMMAND ${CMAKE_COMMAND} -E env TORCH_DEVICE_BACKEND_AUTOLOAD=0 ${Python_EXECUTABLE} -c "import torch; print(torch.utils.cmake_prefix_path, end='')"
       OUTPUT_VARIABLE torch_prefix COMMAND_ERROR_IS_FATAL ANY
     )
     list(APPEND CMAKE_PREFIX_PATH ${torch_prefix})

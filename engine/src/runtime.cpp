@@ -20,8 +20,6 @@ std::atomic<bool> bad_fork = false;
 
 std::atomic<Runtime*> Runtime::instance_ = nullptr;
 
-c10::DeviceIndex device_count() noexcept { return 1; }
-
 DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
     : index(which),
       device(device_sim::device_spec_from_environment(), settings),

@@ -7,11 +7,12 @@
 #include <c10/util/Exception.h>
 #include <pybind11/pybind11.h>
 
+#include "spyre/engine/device_count.h"
+
 namespace spyre::python {
 namespace {
 
 constexpr c10::DeviceType kSpyre = c10::DeviceType::PrivateUse1;
-constexpr c10::DeviceIndex kDeviceCount = 1;
 
 bool is_first(c10::Device device) { return device.index() <= 0; }
 c10::Device first_device() { return {kSpyre, 0}; }
@@ -19,12 +20,12 @@ c10::Device first_device() { return {kSpyre, 0}; }
 class DormantHooks final : public at::PrivateUse1HooksInterface {
  public:
   bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
+  bool isAvailable() const override { return engine::device_count() > 0; }
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
     return awake().hooks != nullptr && awake().hooks->hasPrimaryContext(device);
   }
   void init() const override { wake(); }
-  c10::DeviceIndex deviceCount() const override { return kDeviceCount; }
+  c10::DeviceIndex deviceCount() const override { return engine::device_count(); }
   c10::DeviceIndex getCurrentDevice() const override { return wake().hooks->getCurrentDevice(); }
   void setCurrentDevice(c10::DeviceIndex device) const override { wake().hooks->setCurrentDevice(device); }
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override { return wake().hooks->exchangeDevice(device); }
@@ -49,7 +50,7 @@ class DormantHooks final : public at::PrivateUse1HooksInterface {
 class DormantGuard final : public c10::impl::DeviceGuardImplInterface {
  public:
   c10::DeviceType type() const override { return kSpyre; }
-  c10::DeviceIndex deviceCount() const noexcept override { return kDeviceCount; }
+  c10::DeviceIndex deviceCount() const noexcept override { return engine::device_count(); }
   c10::Device getDevice() const override { return is_awake() ? awake().guard->getDevice() : first_device(); }
   c10::Device exchangeDevice(c10::Device device) const override {
     return !is_awake() && is_first(device) ? first_device() : wake().guard->exchangeDevice(device);

@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "spyre/engine/address_space.h"
+#include "spyre/engine/device_count.h"
 #include "spyre/engine/fallback_counter.h"
 #include "spyre/engine/settings.h"
 #include "spyre/engine/stream_pool.h"
 #include "spyre/lazy/device.h"
 
 namespace spyre::engine {
-
-/// The cards that this process sees. Starts nothing, never throws.
-c10::DeviceIndex device_count() noexcept;
 
 /// What belongs to one card.
 struct DeviceEntry {

@@ -1,0 +1,59 @@
+// python/csrc/bind_runtime.cpp — start, devices, memory, and the end.
+#include "bindings.h"
+#include "spyre/engine/guard.h"
+#include "spyre/engine/runtime.h"
+
+namespace spyre::python {
+namespace {
+
+namespace py = pybind11;
+using engine::Runtime;
+
+void synchronize(c10::DeviceIndex device) {
+  if (Runtime::running() != nullptr || Runtime::in_bad_fork()) Runtime::get().device(device).synchronize_all();
+}
+
+void drain_at_exit() {
+  if (Runtime* runtime = Runtime::running()) runtime->drain_at_exit();
+}
+
+std::uint64_t empty_cache() {
+  Runtime* runtime = Runtime::running();
+  return runtime != nullptr ? runtime->device(-1).empty_cache().count : 0;
+}
+
+void set_hash_mask(unsigned bits) { Runtime::get().device(-1).set_hash_mask(bits); }
+
+int stream_priority(c10::DeviceIndex device, std::uint32_t stream) {
+  return stream == 0 ? engine::StreamPool::kNormal : Runtime::get().entry(device).streams.priority(StreamId{stream});
+}
+
+py::dict memory() {
+  const auto stats = Runtime::get().device(-1).card().memory_stats();
+  py::dict result;
+  result["capacity"] = stats.capacity.count;
+  result["allocated"] = stats.allocated.count;
+  result["reserved"] = stats.reserved.count;
+  result["largest_free"] = stats.largest_free.count;
+  result["pieces"] = stats.pieces;
+  return result;
+}
+
+}  // namespace
+
+void bind_runtime(py::module_& module) {
+  module.def("is_initialized", [] { return Runtime::running() != nullptr; }, "Whether anything has used the device.");
+  module.def("is_in_bad_fork", &Runtime::in_bad_fork, "Whether this process was forked from one that used the device.");
+  module.def("start_runtime", [] { Runtime::get(); }, Released(), "Starts the device; does nothing if it runs.");
+  module.def("device_count", &engine::device_count);
+  module.def("current_device", &engine::current_device);
+  module.def("exchange_device", &engine::exchange_device, "Sets the current device; the previous one.");
+  module.def("synchronize", &synchronize, Released(), "Waits for all work of a device.");
+  module.def("drain_at_exit", &drain_at_exit, Released());
+  module.def("empty_cache", &empty_cache, Released(), "Drops cached plans, kernels and free memory; bytes given back.");
+  module.def("stream_priority", &stream_priority);
+  module.def("device_memory", &memory, "The card's own account of its memory.");
+  module.def("_set_hash_mask", &set_hash_mask, Released(), "For tests: keeps only some bits of plan and kernel hashes.");
+}
+
+}  // namespace spyre::python

@@ -1,0 +1,80 @@
+// python/csrc/bind_stats.cpp — torch.spyre.stats() as one plain dict.
+#include "bindings.h"
+#include "spyre/engine/runtime.h"
+
+namespace spyre::python {
+namespace {
+
+namespace py = pybind11;
+using engine::Runtime;
+
+py::dict cache(const kernels::CacheCounts& counts) {
+  py::dict result;
+  result["hits"] = counts.hits;
+  result["misses"] = counts.misses;
+  result["entries"] = counts.entries;
+  result["bytes"] = counts.bytes;
+  result["evictions"] = counts.evictions;
+  return result;
+}
+
+py::dict flushes(const lazy::Stats& stats) {
+  py::dict result;
+  for (std::size_t i = 0; i < stats.flushes.size(); ++i) {
+    result[py::str(std::string(name_of(static_cast<lazy::FlushReason>(i))))] = stats.flushes[i];
+  }
+  return result;
+}
+
+py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
+  constexpr std::uint64_t kPicosecondsPerNanosecond = 1000;
+  py::dict fallbacks, result;
+  std::uint64_t host_calls = 0;
+  for (const auto& [name, count] : host.calls) {
+    fallbacks[py::str(name)] = count;
+    host_calls += count;
+  }
+  result["dispatches"] = stats.dispatches + host_calls;
+  result["flushes"] = flushes(stats);
+  result["plan_cache"] = cache(stats.plan_cache);
+  result["kernel_cache"] = cache(stats.kernel_cache);
+  result["kernels_compiled"] = stats.kernels_compiled;
+  result["compile_ns"] = stats.compile_ns;
+  result["kernel_launches"] = stats.kernel_launches;
+  result["library_launches"] = stats.library_launches;
+  result["ops_planned"] = stats.ops_planned;
+  result["ops_fused"] = stats.ops_fused;
+  result["dead_ops"] = stats.dead_ops;
+  result["duplicate_ops"] = stats.duplicate_ops;
+  result["fallbacks"] = fallbacks;
+  result["bytes_h2d"] = stats.card.bytes_h2d + host.bytes_to_device;
+  result["bytes_d2h"] = stats.card.bytes_d2h + host.bytes_to_host;
+  result["computes"] = stats.card.computes;
+  result["transfers"] = stats.card.transfers;
+  result["callbacks"] = stats.card.callbacks;
+  result["modelled_ns"] = stats.card.modelled_picoseconds / kPicosecondsPerNanosecond;
+  return result;
+}
+
+/// All zeros if nothing has started: asking does not start it.
+py::dict stats() {
+  Runtime* runtime = Runtime::running();
+  if (runtime == nullptr) return as_dict({}, {});
+  return as_dict(runtime->device(-1).stats(), runtime->fallbacks().counts());
+}
+
+void reset_stats() {
+  Runtime* runtime = Runtime::running();
+  if (runtime == nullptr) return;
+  runtime->device(-1).reset_stats();
+  runtime->fallbacks().reset();
+}
+
+}  // namespace
+
+void bind_stats(py::module_& module) {
+  module.def("stats", &stats, "Counters of the current device since start or reset_stats().");
+  module.def("reset_stats", &reset_stats, Released(), "Sets the counters to zero; caches keep their entries.");
+}
+
+}  // namespace spyre::python

@@ -1,0 +1,90 @@
+// python/csrc/bind_tables.cpp — the tables that docs and tests are derived from.
+#include "bindings.h"
+#include "spyre/base/env.h"
+#include "spyre/engine/runtime.h"
+#include "spyre/kernels/op.h"
+
+namespace spyre::python {
+namespace {
+
+namespace py = pybind11;
+
+py::str text(std::string_view view) { return py::str(view.data(), view.size()); }
+
+py::list type_names(DTypeSet types) {
+  py::list names;
+  for (std::size_t i = 0; i < kDTypeCount; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (types.has(type)) names.append(text(name_of(type)));
+  }
+  return names;
+}
+
+py::list op_table() {
+  py::list rows;
+  for (const kernels::Op& op : kernels::op_table()) {
+    const kernels::OpInfo& info = op.info;
+    py::dict row;
+    row["name"] = text(info.name);
+    row["aten"] = text(info.aten);
+    row["arity"] = info.arity;
+    row["computes"] = type_names(info.computes);
+    row["select"] = text(info.select);
+    row["transcendental"] = info.cost == kernels::Cost::Transcendental;
+    row["max_ulp"] = info.max_ulp;
+    row["cancels"] = info.cancels;
+    row["doc"] = text(info.doc);
+    rows.append(row);
+  }
+  return rows;
+}
+
+py::list environment_table() {
+  py::list rows;
+  for (const EnvRow& entry : env_table()) {
+    py::dict row;
+    row["name"] = text(entry.name);
+    row["default"] = text(entry.fallback);
+    row["grammar"] = text(entry.grammar);
+    row["example"] = text(entry.example);
+    row["meaning"] = text(entry.meaning);
+    rows.append(row);
+  }
+  return rows;
+}
+
+/// Of the running card, or what the environment describes.
+device_sim::DeviceSpec current_spec() {
+  engine::Runtime* runtime = engine::Runtime::running();
+  return runtime != nullptr ? runtime->device(-1).card().spec() : device_sim::device_spec_from_environment();
+}
+
+py::dict device_spec() {
+  const device_sim::DeviceSpec spec = current_spec();
+  py::dict row;
+  row["profile"] = spec.profile;
+  row["cores"] = spec.cores;
+  row["host_threads"] = spec.host_threads;
+  row["scratchpad_bytes"] = spec.scratchpad.count;
+  row["scratchpad_usable_bytes"] = spec.scratchpad_usable.count;
+  row["block_bytes"] = spec.block.count;
+  row["capacity_bytes"] = spec.capacity.count;
+  row["regions"] = spec.regions;
+  row["memory_gb_per_s"] = spec.memory_gb_per_s;
+  row["h2d_gb_per_s"] = spec.h2d_gb_per_s;
+  row["d2h_gb_per_s"] = spec.d2h_gb_per_s;
+  row["core_clock_ghz"] = spec.core_clock_ghz;
+  row["lanes_per_core"] = spec.lanes_per_core;
+  row["macs_per_ns_core"] = spec.macs_per_ns_core;
+  return row;
+}
+
+}  // namespace
+
+void bind_tables(py::module_& module) {
+  module.def("op_table", &op_table, "Every pointwise op: names, types, error bound, meaning.");
+  module.def("environment_table", &environment_table, "Every environment variable.");
+  module.def("device_spec", &device_spec, "The card: cores, memory, links, clocks.");
+}
+
+}  // namespace spyre::python

@@ -1,0 +1,22 @@
+// python/csrc/bindings.h — torch_spyre._C, one topic a file.
+#pragma once
+#include <pybind11/pybind11.h>
+
+namespace spyre::python {
+
+void bind_runtime(pybind11::module_& module);    // start, devices, streams, memory
+void bind_random(pybind11::module_& module);
+void bind_settings(pybind11::module_& module);
+void bind_stats(pybind11::module_& module);
+void bind_timeline(pybind11::module_& module);
+void bind_tables(pybind11::module_& module);     // ops, environment, card
+
+/// Errors of ours and of c10 keep their Python types on the way out of bindings.
+void register_error_types();
+/// Lets faults name the Python line that recorded them.
+void provide_sources();
+
+/// Bound functions that may wait run without the GIL.
+using Released = pybind11::call_guard<pybind11::gil_scoped_release>;
+
+}  // namespace spyre::python

@@ -1,0 +1,218 @@
+"""torch.spyre: devices, and everything of the other modules that torch.cuda has under the same name."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from . import memory, random, streams
+from ._engine import DeviceLike, device_index, engine
+from ._hooks import device_count
+from .config import config
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
+)
+from .random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from .stats import device_spec, op_table, reset_stats, save_timeline, stats, timeline
+from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream, synchronize
+
+__all__ = [
+    "DeviceProperties",
+    "Event",
+    "Stream",
+    "StreamContext",
+    "can_device_access_peer",
+    "config",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_of",
+    "device_spec",
+    "empty_cache",
+    "get_amp_supported_dtype",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "op_table",
+    "random",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "reset_stats",
+    "save_timeline",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "stats",
+    "stream",
+    "streams",
+    "synchronize",
+    "timeline",
+]
+
+
+def _lazy_init() -> None:
+    """PyTorch calls this before it first touches a spyre tensor: loads the kernels, starts nothing."""
+    engine()
+
+
+def _is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that used the device."""
+    return "torch_spyre._C" in sys.modules and bool(engine().is_in_bad_fork())
+
+
+def _is_compiled() -> bool:
+    """Always: the package is the build."""
+    return True
+
+
+def init() -> None:
+    """Starts the runtime; it starts by itself at first use."""
+    engine().start_runtime()
+
+
+def is_available() -> bool:
+    """Whether there is a device. Starts nothing."""
+    return device_count() > 0
+
+
+def is_initialized() -> bool:
+    """Whether anything has used the device yet."""
+    return "torch_spyre._C" in sys.modules and bool(engine().is_initialized())
+
+
+def current_device() -> int:
+    """Index of the thread's current device."""
+    return int(engine().current_device())
+
+
+def set_device(device: DeviceLike) -> None:
+    """Makes a device the thread's current one."""
+    engine().exchange_device(device_index(device))
+
+
+class device:  # noqa: N801 - torch.cuda.device has this name
+    """Context manager: another current device inside."""
+
+    def __init__(self, device: DeviceLike) -> None:
+        self.index = device_index(device)
+        self._previous = self.index
+
+    def __enter__(self) -> device:
+        self._previous = engine().exchange_device(self.index)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        engine().exchange_device(self._previous)
+
+
+class device_of(device):  # noqa: N801
+    """Context manager: the device of a tensor, if it lives on one, as the current one."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        super().__init__(tensor.device if tensor.device.type == "spyre" else None)
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a card is."""
+
+    name: str
+    type: str
+    total_memory: int
+    multi_processor_count: int
+    scratchpad_bytes: int
+    major: int
+    minor: int
+
+
+_NAME = "IBM Spyre (simulated)"
+_CAPABILITY = (1, 0)
+
+
+def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
+    """Name, memory and cores of a device."""
+    index = device_index(device)
+    spec = engine().device_spec()
+    return DeviceProperties(
+        name=get_device_name(index),
+        type=spec["profile"],
+        total_memory=mem_get_info(index)[1],
+        multi_processor_count=spec["cores"],
+        scratchpad_bytes=spec["scratchpad_bytes"],
+        major=_CAPABILITY[0],
+        minor=_CAPABILITY[1],
+    )
+
+
+def get_device_name(device: DeviceLike = None) -> str:
+    """Name of a device."""
+    device_index(device)
+    return _NAME
+
+
+def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
+    """Version of the card that is simulated; torch.accelerator.get_device_capability() has the dtypes."""
+    device_index(device)
+    return _CAPABILITY
+
+
+def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
+    """Whether one card reads another's memory: never, except its own."""
+    return device_index(device) == device_index(peer_device)
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """The types that torch.autocast("spyre") may use."""
+    return [torch.float16, torch.bfloat16]
+
+
+def is_bf16_supported() -> bool:
+    """bfloat16 is a native type."""
+    return True
+
+
+def get_diagnostic_report() -> dict[str, Any]:
+    """Settings, card and counters in one dict, for bug reports."""
+    return {"device_spec": device_spec(), "settings": engine().settings(), "stats": stats()}

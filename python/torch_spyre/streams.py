@@ -1,0 +1,108 @@
+"""Streams and events: PyTorch's own classes, with the device filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ._engine import DeviceLike, device_index, engine
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "default_stream",
+    "set_stream",
+    "stream",
+    "synchronize",
+]
+
+
+class Stream(torch.Stream):
+    """An in-order queue of operations. Priority -1 is high, 0 normal."""
+
+    def __new__(cls, device: DeviceLike = None, priority: int = 0, **existing: Any) -> Stream:
+        """A new stream; with stream_id, device_index and device_type, the one that exists."""
+        if existing:
+            return super().__new__(cls, **existing)
+        return super().__new__(cls, device=torch.device("spyre", device_index(device)), priority=priority)
+
+    @property
+    def id(self) -> int:
+        """The stream's number on its device; 0 is the default stream."""
+        return self.stream_id
+
+    @property
+    def priority(self) -> int:
+        """-1 high, 0 normal."""
+        return int(engine().stream_priority(self.device_index, self.stream_id))
+
+    def record_event(self, event: torch.Event | None = None) -> torch.Event:
+        """Records an event at the end of the work that is queued now."""
+        recorded = Event() if event is None else event
+        recorded.record(self)
+        return recorded
+
+    def __repr__(self) -> str:
+        return f"torch.spyre.Stream(device={self.device}, id={self.id}, priority={self.priority})"
+
+
+class Event(torch.Event):
+    """A point on a stream's timeline. Elapsed times are the card's, in modelled milliseconds."""
+
+    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
+        """Not recorded yet."""
+        return super().__new__(
+            cls, device="spyre", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess
+        )
+
+
+def _own(stream: torch.Stream) -> Stream:
+    return Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)
+
+
+def current_stream(device: DeviceLike = None) -> Stream:
+    """The thread's current stream on a device."""
+    return _own(torch.accelerator.current_stream(device_index(device)))
+
+
+def default_stream(device: DeviceLike = None) -> Stream:
+    """Stream 0, current unless changed."""
+    kind = int(torch._C._autograd.DeviceType.PrivateUse1.value)
+    return Stream(stream_id=0, device_index=device_index(device), device_type=kind)
+
+
+def set_stream(stream: torch.Stream | None) -> None:
+    """Makes a stream the thread's current one on its device."""
+    if stream is not None:
+        torch.accelerator.set_stream(stream)
+
+
+class StreamContext:
+    """Context manager: another current stream inside; None changes nothing."""
+
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self.stream = stream
+        self._previous: list[Stream] = []
+
+    def __enter__(self) -> torch.Stream | None:
+        if self.stream is not None:
+            self._previous.append(current_stream(self.stream.device))
+            set_stream(self.stream)
+        return self.stream
+
+    def __exit__(self, *exception: object) -> None:
+        if self.stream is not None:
+            set_stream(self._previous.pop())
+
+
+def stream(stream: torch.Stream | None) -> StreamContext:
+    """with torch.spyre.stream(s): …"""
+    return StreamContext(stream)
+
+
+def synchronize(device: DeviceLike = None) -> None:
+    """Waits for all work of a device, and raises what went wrong in it."""
+    engine().synchronize(device_index(device))
