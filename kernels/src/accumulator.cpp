@@ -28,15 +28,20 @@ double extreme(bool maximum, double a, double b) {
 
 }  // namespace
 
-Accumulator::Accumulator(Reduction reduction, DType compute) : reduction_(reduction), compute_(compute) {
+Accumulator::Accumulator(Reduction reduction, DType compute)
+    : reduction_(reduction), compute_(compute) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (reduction) {
-    case Reduction::Sum: case Reduction::Any: break;
-    case Reduction::Prod: case Reduction::All: real_ = 1, whole_ = 1; break;
-    case Reduction::Max: case Reduction::ArgMax:
+    case Reduction::Sum:
+    case Reduction::Any: break;
+    case Reduction::Prod:
+    case Reduction::All: real_ = 1, whole_ = 1; break;
+    case Reduction::Max:
+    case Reduction::ArgMax:
       real_ = -kInfinity, whole_ = std::numeric_limits<std::int64_t>::min();
       break;
-    case Reduction::Min: case Reduction::ArgMin:
+    case Reduction::Min:
+    case Reduction::ArgMin:
       real_ = kInfinity, whole_ = std::numeric_limits<std::int64_t>::max();
       break;
   }
@@ -46,8 +51,12 @@ void Accumulator::take(double real, std::int64_t whole) {
   switch (reduction_) {
     case Reduction::Sum: real_ += real, whole_ = wrapping_add(whole_, whole); break;
     case Reduction::Prod: real_ *= real, whole_ = wrapping_mul(whole_, whole); break;
-    case Reduction::Max: real_ = extreme(true, real_, real), whole_ = std::max(whole_, whole); break;
-    case Reduction::Min: real_ = extreme(false, real_, real), whole_ = std::min(whole_, whole); break;
+    case Reduction::Max:
+      real_ = extreme(true, real_, real), whole_ = std::max(whole_, whole);
+      break;
+    case Reduction::Min:
+      real_ = extreme(false, real_, real), whole_ = std::min(whole_, whole);
+      break;
     case Reduction::Any: whole_ = whole_ | whole; break;
     case Reduction::All: whole_ = whole_ & whole; break;
     default: break;
@@ -58,7 +67,9 @@ void Accumulator::add(std::uint64_t cell, std::int64_t position) {
   Accumulator one(reduction_, compute_);
   one.position_ = position;
   switch (lane_of(compute_)) {
-    case Lane::F32: one.real_ = double{std::bit_cast<float>(static_cast<std::uint32_t>(cell))}; break;
+    case Lane::F32:
+      one.real_ = double{std::bit_cast<float>(static_cast<std::uint32_t>(cell))};
+      break;
     case Lane::F64: one.real_ = std::bit_cast<double>(cell); break;
     case Lane::I64: one.whole_ = static_cast<std::int64_t>(cell); break;
     default: one.whole_ = static_cast<std::int32_t>(cell); break;
@@ -88,7 +99,8 @@ void Accumulator::merge(const Accumulator& other) {
 }
 
 Lane Accumulator::outcome_lane(Reduction reduction, DType compute) {
-  const bool whole = is_arg(reduction) || reduction == Reduction::Any || reduction == Reduction::All;
+  const bool whole =
+      is_arg(reduction) || reduction == Reduction::Any || reduction == Reduction::All;
   return is_float(compute) && !whole ? Lane::F64 : Lane::I64;
 }
 

@@ -17,9 +17,11 @@ constexpr std::uint16_t kFree = 0xffff;
 
 std::size_t hash_of(const MicroInstruction& in) {
   std::uint64_t h = in.imm;
-  h = h * 0x9e3779b97f4a7c15U + (std::uint64_t{in.a} | std::uint64_t{in.b} << 16 | std::uint64_t{in.c} << 32);
+  h = h * 0x9e3779b97f4a7c15U +
+      (std::uint64_t{in.a} | std::uint64_t{in.b} << 16 | std::uint64_t{in.c} << 32);
   h ^= h >> 29;
-  h = h * 0xbf58476d1ce4e5b9U + (static_cast<std::uint64_t>(in.op) << 8 | static_cast<std::uint64_t>(in.lane));
+  h = h * 0xbf58476d1ce4e5b9U +
+      (static_cast<std::uint64_t>(in.op) << 8 | static_cast<std::uint64_t>(in.lane));
   return static_cast<std::size_t>(h ^ (h >> 32));
 }
 
@@ -53,8 +55,8 @@ bool Builder::all_constant(const MicroInstruction& in) const {
 }
 
 MicroInstruction Builder::folded(const MicroInstruction& in) const {
-  const std::uint64_t bits =
-      evaluate_one(in, program_[in.a].lane, program_[in.a].imm, program_[in.b].imm, program_[in.c].imm);
+  const std::uint64_t bits = evaluate_one(in, program_[in.a].lane, program_[in.a].imm,
+                                          program_[in.b].imm, program_[in.c].imm);
   return {.op = Micro::Const, .lane = in.lane, .imm = bits};
 }
 
@@ -84,7 +86,9 @@ Value Builder::find_or_push(const MicroInstruction& in) {
   return {position, in.lane};
 }
 
-Value Builder::append(MicroInstruction in) { return find_or_push(all_constant(in) ? folded(in) : in); }
+Value Builder::append(MicroInstruction in) {
+  return find_or_push(all_constant(in) ? folded(in) : in);
+}
 
 Value Builder::unary(Micro op, Value a) { return append({.op = op, .lane = a.lane, .a = a.index}); }
 
@@ -114,7 +118,8 @@ Value Builder::div(Value a, Value b) {
   return binary(Micro::Div, a, b);
 }
 Value Builder::fma(Value a, Value b, Value c) {
-  check(is_float_lane(a.lane) && a.lane == b.lane && b.lane == c.lane, Micro::Fma, "floats of one lane only");
+  check(is_float_lane(a.lane) && a.lane == b.lane && b.lane == c.lane, Micro::Fma,
+        "floats of one lane only");
   return append({.op = Micro::Fma, .lane = a.lane, .a = a.index, .b = b.index, .c = c.index});
 }
 Value Builder::sqrt(Value a) { return unary(Micro::Sqrt, a); }
@@ -123,7 +128,9 @@ Value Builder::abs(Value a) { return unary(Micro::Abs, a); }
 Value Builder::min_nan(Value a, Value b) { return binary(Micro::MinNan, a, b); }
 Value Builder::max_nan(Value a, Value b) { return binary(Micro::MaxNan, a, b); }
 // Integers are their own rounding, so that bodies need not ask.
-Value Builder::round_even(Value a) { return is_float_lane(a.lane) ? unary(Micro::RoundEven, a) : a; }
+Value Builder::round_even(Value a) {
+  return is_float_lane(a.lane) ? unary(Micro::RoundEven, a) : a;
+}
 Value Builder::floor(Value a) { return is_float_lane(a.lane) ? unary(Micro::Floor, a) : a; }
 Value Builder::ceil(Value a) { return is_float_lane(a.lane) ? unary(Micro::Ceil, a) : a; }
 Value Builder::trunc(Value a) { return is_float_lane(a.lane) ? unary(Micro::Trunc, a) : a; }
@@ -153,12 +160,17 @@ Value Builder::lt(Value a, Value b) { return comparison(Micro::Lt, a, b); }
 Value Builder::le(Value a, Value b) { return comparison(Micro::Le, a, b); }
 
 Value Builder::select(Value mask, Value if_true, Value if_false) {
-  check(mask.lane == Lane::Mask && if_true.lane == if_false.lane, Micro::Select, "a mask and two values of one lane");
+  check(mask.lane == Lane::Mask && if_true.lane == if_false.lane, Micro::Select,
+        "a mask and two values of one lane");
   if (is_constant(mask.index)) return program_[mask.index].imm ? if_true : if_false;
   if (if_true.index == if_false.index) return if_true;
   if (if_true.lane == Lane::Mask)  // keeps Select to registers of numbers
     return bit_or(bit_and(mask, if_true), bit_and(bit_not(mask), if_false));
-  return append({.op = Micro::Select, .lane = if_true.lane, .a = mask.index, .b = if_true.index, .c = if_false.index});
+  return append({.op = Micro::Select,
+                 .lane = if_true.lane,
+                 .a = mask.index,
+                 .b = if_true.index,
+                 .c = if_false.index});
 }
 
 Value Builder::mask_to_int(Value mask) {
@@ -176,11 +188,14 @@ Value Builder::convert(Value a, Lane to) {
 
 Value Builder::bits_to_float(Value a) {
   check(a.lane == Lane::I32 || a.lane == Lane::I64, Micro::BitsToFloat, "integers only");
-  return append({.op = Micro::BitsToFloat, .lane = a.lane == Lane::I32 ? Lane::F32 : Lane::F64, .a = a.index});
+  return append({.op = Micro::BitsToFloat,
+                 .lane = a.lane == Lane::I32 ? Lane::F32 : Lane::F64,
+                 .a = a.index});
 }
 Value Builder::bits_to_int(Value a) {
   check(is_float_lane(a.lane), Micro::BitsToInt, "floats only");
-  return append({.op = Micro::BitsToInt, .lane = a.lane == Lane::F32 ? Lane::I32 : Lane::I64, .a = a.index});
+  return append(
+      {.op = Micro::BitsToInt, .lane = a.lane == Lane::F32 ? Lane::I32 : Lane::I64, .a = a.index});
 }
 
 Value Builder::round_to_storage(Value a, DType t) {

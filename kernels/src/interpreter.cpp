@@ -23,55 +23,43 @@ struct Cells {
   std::size_t lanes;
 };
 
-template <class T>
-T get(std::uint64_t cell) {
-  if constexpr (sizeof(T) == 4)
-    return std::bit_cast<T>(static_cast<std::uint32_t>(cell));
-  else
-    return std::bit_cast<T>(cell);
+template <class T> T get(std::uint64_t cell) {
+  if constexpr (sizeof(T) == 4) return std::bit_cast<T>(static_cast<std::uint32_t>(cell));
+  else return std::bit_cast<T>(cell);
 }
 
-template <class T>
-std::uint64_t put(T value) {
-  if constexpr (std::is_same_v<T, bool>)
-    return value ? 1 : 0;
-  else if constexpr (sizeof(T) == 4)
-    return std::bit_cast<std::uint32_t>(value);
-  else
-    return std::bit_cast<std::uint64_t>(value);
+template <class T> std::uint64_t put(T value) {
+  if constexpr (std::is_same_v<T, bool>) return value ? 1 : 0;
+  else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
+  else return std::bit_cast<std::uint64_t>(value);
 }
 
-template <class T, class F>
-void map1(const Cells& x, F f) {
+template <class T, class F> void map1(const Cells& x, F f) {
   for (std::size_t i = 0; i < x.lanes; ++i) x.out[i] = put(f(get<T>(x.a[i])));
 }
-template <class T, class F>
-void map2(const Cells& x, F f) {
+template <class T, class F> void map2(const Cells& x, F f) {
   for (std::size_t i = 0; i < x.lanes; ++i) x.out[i] = put(f(get<T>(x.a[i]), get<T>(x.b[i])));
 }
-template <class T, class F>
-void map3(const Cells& x, F f) {
-  for (std::size_t i = 0; i < x.lanes; ++i) x.out[i] = put(f(get<T>(x.a[i]), get<T>(x.b[i]), get<T>(x.c[i])));
+template <class T, class F> void map3(const Cells& x, F f) {
+  for (std::size_t i = 0; i < x.lanes; ++i)
+    x.out[i] = put(f(get<T>(x.a[i]), get<T>(x.b[i]), get<T>(x.c[i])));
 }
 
-template <class T>
-T min_nan(T a, T b) {
+template <class T> T min_nan(T a, T b) {
   if (std::isnan(a)) return a;
   if (std::isnan(b)) return b;
   if (a == b) return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
 
-template <class T>
-T max_nan(T a, T b) {
+template <class T> T max_nan(T a, T b) {
   if (std::isnan(a)) return a;
   if (std::isnan(b)) return b;
   if (a == b) return std::signbit(a) ? b : a;
   return a < b ? b : a;
 }
 
-template <class T>
-void run_float(Micro op, const Cells& x) {
+template <class T> void run_float(Micro op, const Cells& x) {
   switch (op) {
     case Micro::Add: return map2<T>(x, [](T a, T b) { return a + b; });
     case Micro::Sub: return map2<T>(x, [](T a, T b) { return a - b; });
@@ -92,39 +80,33 @@ void run_float(Micro op, const Cells& x) {
 }
 
 /// Shifts by a count outside the width leave nothing, or the sign.
-template <class T>
-T shift_left(T a, T count) {
+template <class T> T shift_left(T a, T count) {
   using U = std::make_unsigned_t<T>;
   constexpr T kWidth = static_cast<T>(8 * sizeof(T));
   return count < 0 || count >= kWidth ? T{0} : static_cast<T>(static_cast<U>(a) << count);
 }
-template <class T>
-T shift_right_logical(T a, T count) {
+template <class T> T shift_right_logical(T a, T count) {
   using U = std::make_unsigned_t<T>;
   constexpr T kWidth = static_cast<T>(8 * sizeof(T));
   return count < 0 || count >= kWidth ? T{0} : static_cast<T>(static_cast<U>(a) >> count);
 }
-template <class T>
-T shift_right_arithmetic(T a, T count) {
+template <class T> T shift_right_arithmetic(T a, T count) {
   constexpr T kWidth = static_cast<T>(8 * sizeof(T));
   return a >> (count < 0 || count >= kWidth ? kWidth - 1 : count);
 }
 
 /// C's division, except that MIN / -1 wraps; by zero is the one fault a kernel can raise.
-template <class T>
-T divide(T a, T b) {
+template <class T> T divide(T a, T b) {
   using U = std::make_unsigned_t<T>;
   if (b == 0) throw DeviceFault("integer division by zero");
   return b == -1 ? static_cast<T>(U{0} - static_cast<U>(a)) : static_cast<T>(a / b);
 }
-template <class T>
-T remainder_of(T a, T b) {
+template <class T> T remainder_of(T a, T b) {
   if (b == 0) throw DeviceFault("integer division by zero");
   return b == -1 ? T{0} : static_cast<T>(a % b);
 }
 
-template <class T>
-void run_bits(Micro op, const Cells& x) {
+template <class T> void run_bits(Micro op, const Cells& x) {
   switch (op) {
     case Micro::And: return map2<T>(x, [](T a, T b) { return a & b; });
     case Micro::Or: return map2<T>(x, [](T a, T b) { return a | b; });
@@ -137,15 +119,15 @@ void run_bits(Micro op, const Cells& x) {
   }
 }
 
-template <class T>
-void run_integer(Micro op, const Cells& x) {
+template <class T> void run_integer(Micro op, const Cells& x) {
   using U = std::make_unsigned_t<T>;
   switch (op) {
     case Micro::Add: return map2<U>(x, [](U a, U b) { return a + b; });
     case Micro::Sub: return map2<U>(x, [](U a, U b) { return a - b; });
     case Micro::Mul: return map2<U>(x, [](U a, U b) { return a * b; });
     case Micro::Neg: return map1<U>(x, [](U a) { return U{0} - a; });
-    case Micro::Abs: return map1<T>(x, [](T a) { return a < 0 ? U{0} - static_cast<U>(a) : static_cast<U>(a); });
+    case Micro::Abs:
+      return map1<T>(x, [](T a) { return a < 0 ? U{0} - static_cast<U>(a) : static_cast<U>(a); });
     case Micro::MinNan: return map2<T>(x, [](T a, T b) { return a < b ? a : b; });
     case Micro::MaxNan: return map2<T>(x, [](T a, T b) { return a < b ? b : a; });
     case Micro::IntDivTrunc: return map2<T>(x, [](T a, T b) { return divide(a, b); });
@@ -170,8 +152,7 @@ void run_mask(Micro op, const Cells& x) {
   }
 }
 
-template <class T>
-void run_comparison(Micro op, const Cells& x) {
+template <class T> void run_comparison(Micro op, const Cells& x) {
   switch (op) {
     case Micro::Eq: return map2<T>(x, [](T a, T b) { return a == b; });
     case Micro::Ne: return map2<T>(x, [](T a, T b) { return a != b; });
@@ -181,8 +162,7 @@ void run_comparison(Micro op, const Cells& x) {
 }
 
 /// Calls f with a value of the lane's C++ type.
-template <class F>
-void with_lane_type(Lane lane, F f) {
+template <class F> void with_lane_type(Lane lane, F f) {
   switch (lane) {
     case Lane::F32: return f(float{});
     case Lane::F64: return f(double{});
@@ -192,18 +172,17 @@ void with_lane_type(Lane lane, F f) {
   }
 }
 
-template <class To, class From>
-To convert_one(From value) {
+template <class To, class From> To convert_one(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     constexpr From kLimit = sizeof(To) == 4 ? From{0x1p31} : From{0x1p63};
-    return value >= -kLimit && value < kLimit ? static_cast<To>(value) : std::numeric_limits<To>::min();
+    return value >= -kLimit && value < kLimit ? static_cast<To>(value)
+                                              : std::numeric_limits<To>::min();
   } else {
     return static_cast<To>(value);
   }
 }
 
-template <class To>
-void run_conversion(Lane from, const Cells& x) {
+template <class To> void run_conversion(Lane from, const Cells& x) {
   with_lane_type(from, [&](auto sample) {
     using From = decltype(sample);
     map1<From>(x, [](From value) { return convert_one<To>(value); });
@@ -213,8 +192,10 @@ void run_conversion(Lane from, const Cells& x) {
 void run_rounding(Micro op, const Cells& x) {
   using I = std::int32_t;
   switch (op) {
-    case Micro::RoundF16: return map1<float>(x, [](float a) { return float16_value(float16_bits(a)); });
-    case Micro::RoundBF16: return map1<float>(x, [](float a) { return bfloat16_value(bfloat16_bits(a)); });
+    case Micro::RoundF16:
+      return map1<float>(x, [](float a) { return float16_value(float16_bits(a)); });
+    case Micro::RoundBF16:
+      return map1<float>(x, [](float a) { return bfloat16_value(bfloat16_bits(a)); });
     case Micro::WrapI8: return map1<I>(x, [](I a) { return I{static_cast<std::int8_t>(a)}; });
     case Micro::WrapU8: return map1<I>(x, [](I a) { return I{static_cast<std::uint8_t>(a)}; });
     default: return map1<I>(x, [](I a) { return I{static_cast<std::int16_t>(a)}; });
@@ -224,9 +205,11 @@ void run_rounding(Micro op, const Cells& x) {
 void run_math(const MicroInstruction& in, const Cells& x) {
   const auto function = static_cast<MathFunction>(in.imm);
   if (in.lane == Lane::F32) {
-    for (std::size_t i = 0; i < x.lanes; ++i) x.out[i] = put(call(function, get<float>(x.a[i]), get<float>(x.b[i])));
+    for (std::size_t i = 0; i < x.lanes; ++i)
+      x.out[i] = put(call(function, get<float>(x.a[i]), get<float>(x.b[i])));
   } else {
-    for (std::size_t i = 0; i < x.lanes; ++i) x.out[i] = put(call(function, get<double>(x.a[i]), get<double>(x.b[i])));
+    for (std::size_t i = 0; i < x.lanes; ++i)
+      x.out[i] = put(call(function, get<double>(x.a[i]), get<double>(x.b[i])));
   }
 }
 
@@ -243,21 +226,29 @@ void run_arithmetic(const MicroInstruction& in, const Cells& x) {
 /// `source` is the lane type of operand a.
 void run(const MicroInstruction& in, Lane source, const Cells& x) {
   switch (in.op) {
-    case Micro::Eq: case Micro::Ne: case Micro::Lt: case Micro::Le:
-      return with_lane_type(source, [&](auto sample) { run_comparison<decltype(sample)>(in.op, x); });
+    case Micro::Eq:
+    case Micro::Ne:
+    case Micro::Lt:
+    case Micro::Le:
+      return with_lane_type(source,
+                            [&](auto sample) { run_comparison<decltype(sample)>(in.op, x); });
     case Micro::Select:
       for (std::size_t i = 0; i < x.lanes; ++i) x.out[i] = x.a[i] ? x.b[i] : x.c[i];
       return;
-    case Micro::MaskToInt: case Micro::BitsToFloat: case Micro::BitsToInt:
-      std::memcpy(x.out, x.a, x.lanes * sizeof(std::uint64_t));
-      return;
+    case Micro::MaskToInt:
+    case Micro::BitsToFloat:
+    case Micro::BitsToInt: std::memcpy(x.out, x.a, x.lanes * sizeof(std::uint64_t)); return;
     case Micro::ToF32: return run_conversion<float>(source, x);
     case Micro::ToF64: return run_conversion<double>(source, x);
     case Micro::ToI32: return run_conversion<std::int32_t>(source, x);
     case Micro::ToI64: return run_conversion<std::int64_t>(source, x);
-    case Micro::RoundF16: case Micro::RoundBF16: case Micro::WrapI8: case Micro::WrapU8: case Micro::WrapI16:
-      return run_rounding(in.op, x);
-    case Micro::Math1: case Micro::Math2: return run_math(in, x);
+    case Micro::RoundF16:
+    case Micro::RoundBF16:
+    case Micro::WrapI8:
+    case Micro::WrapU8:
+    case Micro::WrapI16: return run_rounding(in.op, x);
+    case Micro::Math1:
+    case Micro::Math2: return run_math(in, x);
     default: return run_arithmetic(in, x);
   }
 }
@@ -274,19 +265,18 @@ void evaluate(const MicroProgram& program, std::span<const LaneInput> inputs, st
       std::fill_n(out, lanes, in.imm);
     } else if (in.op == Micro::Input) {
       const LaneInput& input = inputs[in.imm];
-      if (input.uniform)
-        std::fill_n(out, lanes, *input.cells);
-      else
-        std::copy_n(input.cells, lanes, out);
+      if (input.uniform) std::fill_n(out, lanes, *input.cells);
+      else std::copy_n(input.cells, lanes, out);
     } else {
       run(in, program[in.a].lane,
-          {registers + in.a * kBlockLanes, registers + in.b * kBlockLanes, registers + in.c * kBlockLanes, out, lanes});
+          {registers + in.a * kBlockLanes, registers + in.b * kBlockLanes,
+           registers + in.c * kBlockLanes, out, lanes});
     }
   }
 }
 
-std::uint64_t evaluate_one(const MicroInstruction& instruction, Lane operand_lane, std::uint64_t a, std::uint64_t b,
-                           std::uint64_t c) {
+std::uint64_t evaluate_one(const MicroInstruction& instruction, Lane operand_lane, std::uint64_t a,
+                           std::uint64_t b, std::uint64_t c) {
   std::uint64_t out = 0;
   run(instruction, operand_lane, {&a, &b, &c, &out, 1});
   return out;

@@ -4,7 +4,9 @@
 namespace spyre::kernels {
 namespace {
 
-std::int64_t blocks_of(std::int64_t extent, std::int64_t block) { return (extent + block - 1) / block; }
+std::int64_t blocks_of(std::int64_t extent, std::int64_t block) {
+  return (extent + block - 1) / block;
+}
 
 /// Planning without arithmetic. Immutable.
 class NullKernel final : public Kernel {
@@ -31,6 +33,8 @@ std::int64_t Kernel::work_items(const std::int64_t* extents) const {
   return items;
 }
 
-std::unique_ptr<Kernel> null_kernel(const KernelSpec& spec) { return std::make_unique<NullKernel>(spec); }
+std::unique_ptr<Kernel> null_kernel(const KernelSpec& spec) {
+  return std::make_unique<NullKernel>(spec);
+}
 
 }  // namespace spyre::kernels

@@ -20,8 +20,7 @@ std::string_view name_in(const std::array<std::string_view, N>& names, E e) {
   return names[static_cast<std::size_t>(e)];
 }
 
-template <class... Numbers>
-void put(std::string& key, Numbers... numbers) {
+template <class... Numbers> void put(std::string& key, Numbers... numbers) {
   for (const std::uint64_t n : {static_cast<std::uint64_t>(numbers)...}) {
     key.push_back(static_cast<char>(n & 0xff));
     key.push_back(static_cast<char>(n >> 8));
@@ -39,7 +38,8 @@ void print_step(std::ostream& out, const KernelSpec& spec, std::size_t i) {
     case Step::Kind::Store: out << "store a" << s.argument; break;
   }
   for (std::size_t k = 0; k < s.inputs.size(); ++k) out << (k ? ", %" : " %") << s.inputs[k];
-  if (s.kind == Step::Kind::Apply || s.kind == Step::Kind::Reduce) out << " in " << name_of(s.compute);
+  if (s.kind == Step::Kind::Apply || s.kind == Step::Kind::Reduce)
+    out << " in " << name_of(s.compute);
   if (s.kind != Step::Kind::Store) out << " -> " << name_of(s.result);
   out << ' ' << name_in(kLevelNames, s.level) << '\n';
 }
@@ -50,7 +50,8 @@ std::vector<bool> follows_reduction(const KernelSpec& spec) {
   for (std::size_t i = 0; i < follows.size(); ++i) {
     const Step& s = spec.steps[i];
     follows[i] = s.kind == Step::Kind::Reduce ||
-                 std::any_of(s.inputs.begin(), s.inputs.end(), [&](std::size_t k) { return k < i && follows[k]; });
+                 std::any_of(s.inputs.begin(), s.inputs.end(),
+                             [&](std::size_t k) { return k < i && follows[k]; });
   }
   return follows;
 }
@@ -59,14 +60,18 @@ std::vector<bool> follows_reduction(const KernelSpec& spec) {
 class StepVerifier {
  public:
   StepVerifier(const KernelSpec& spec, std::size_t index, bool follows_reduction)
-      : spec_(spec), index_(index), step_(spec.steps[index]), follows_reduction_(follows_reduction) {}
+      : spec_(spec),
+        index_(index),
+        step_(spec.steps[index]),
+        follows_reduction_(follows_reduction) {}
 
   void verify() const {
     for (const std::uint16_t input : step_.inputs) {
       require(input < index_, "reads a later step");
       require(spec_.steps[input].kind != Step::Kind::Store, "reads a store");
     }
-    require(spec_.form != Form::Pointwise || step_.level != Level::Result, "has level result in a pointwise kernel");
+    require(spec_.form != Form::Pointwise || step_.level != Level::Result,
+            "has level result in a pointwise kernel");
     switch (step_.kind) {
       case Step::Kind::Load: return verify_load();
       case Step::Kind::Param: return verify_param();
@@ -78,7 +83,8 @@ class StepVerifier {
 
  private:
   void require(bool holds, std::string_view what) const {
-    if (!holds) throw InternalError(str("kernel spec: step %", index_, " ", what, "\n", spec_.print()));
+    if (!holds)
+      throw InternalError(str("kernel spec: step %", index_, " ", what, "\n", spec_.print()));
   }
 
   const ArgumentSpec& argument() const {
@@ -89,7 +95,8 @@ class StepVerifier {
   void verify_load() const {
     require(step_.inputs.empty(), "is a load with inputs");
     require(argument().kind != ArgumentSpec::Kind::Store, "loads a store argument");
-    require(argument().kind != ArgumentSpec::Kind::Iota || argument().dtype == DType::I64, "loads an iota that is not int64");
+    require(argument().kind != ArgumentSpec::Kind::Iota || argument().dtype == DType::I64,
+            "loads an iota that is not int64");
     require(argument().dtype == step_.result, "loads another type than its argument's");
     require(step_.level != Level::Uniform, "is a uniform load");
   }
@@ -106,7 +113,8 @@ class StepVerifier {
     require(step_.inputs.size() == info.arity, "has the wrong number of inputs");
     require(info.computes.has(step_.compute), "computes in a type its op has no body for");
     Level level = Level::Uniform;
-    for (const std::uint16_t input : step_.inputs) level = std::max(level, spec_.steps[input].level);
+    for (const std::uint16_t input : step_.inputs)
+      level = std::max(level, spec_.steps[input].level);
     require(step_.level == level, "has another level than its inputs give");
     require_no_element_after_column();
   }
@@ -119,7 +127,8 @@ class StepVerifier {
   void verify_reduce() const {
     require(spec_.form != Form::Pointwise, "reduces in a pointwise kernel");
     require(step_.inputs.size() == 1, "reduces other than one value");
-    require(spec_.steps[step_.inputs[0]].level == Level::Element, "reduces a value that is not per element");
+    require(spec_.steps[step_.inputs[0]].level == Level::Element,
+            "reduces a value that is not per element");
     require(step_.level == Level::Result, "is a reduction whose level is not result");
     const bool arg = step_.reduction == Reduction::ArgMax || step_.reduction == Reduction::ArgMin;
     require(!arg || step_.result == DType::I64, "is an arg-reduction whose result is not int64");
@@ -127,9 +136,11 @@ class StepVerifier {
 
   void verify_store() const {
     require(step_.inputs.size() == 1, "stores other than one value");
-    require(argument().kind == ArgumentSpec::Kind::Store, "stores to an argument that is not a store");
+    require(argument().kind == ArgumentSpec::Kind::Store,
+            "stores to an argument that is not a store");
     const Level from = spec_.steps[step_.inputs[0]].level;
-    require(step_.level >= from && step_.level != Level::Uniform, "stores at a lower level than its value's");
+    require(step_.level >= from && step_.level != Level::Uniform,
+            "stores at a lower level than its value's");
     require_no_element_after_column();
   }
 
@@ -146,7 +157,8 @@ std::string KernelSpec::key() const {
   put(key, form, rank, params, arguments.size(), steps.size());
   for (const ArgumentSpec& a : arguments) put(key, a.kind, a.dtype, a.inner);
   for (const Step& s : steps) {
-    put(key, s.kind, s.op.value, s.reduction, s.compute, s.result, s.level, s.argument, s.inputs.size());
+    put(key, s.kind, s.op.value, s.reduction, s.compute, s.result, s.level, s.argument,
+        s.inputs.size());
     for (const std::uint16_t input : s.inputs) put(key, input);
   }
   return key;
@@ -156,15 +168,17 @@ std::string KernelSpec::print() const {
   std::ostringstream out;
   out << name_in(kFormNames, form) << " rank " << +rank << " params " << params << '\n';
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    out << "  a" << i << ": " << name_in(kArgumentNames, arguments[i].kind) << ' ' << name_of(arguments[i].dtype)
-        << " inner " << name_in(kInnerNames, arguments[i].inner) << '\n';
+    out << "  a" << i << ": " << name_in(kArgumentNames, arguments[i].kind) << ' '
+        << name_of(arguments[i].dtype) << " inner " << name_in(kInnerNames, arguments[i].inner)
+        << '\n';
   for (std::size_t i = 0; i < steps.size(); ++i) print_step(out, *this, i);
   return std::move(out).str();
 }
 
 void KernelSpec::verify() const {
   const std::size_t least = form == Form::Column ? 2 : 1;
-  if (rank < least) throw InternalError(str("kernel spec: rank ", +rank, " is too low for its form\n", print()));
+  if (rank < least)
+    throw InternalError(str("kernel spec: rank ", +rank, " is too low for its form\n", print()));
   const std::vector<bool> follows = follows_reduction(*this);
   for (std::size_t i = 0; i < steps.size(); ++i) StepVerifier(*this, i, follows[i]).verify();
 }
@@ -175,8 +189,10 @@ Value apply(Builder& b, const KernelSpec& spec, std::size_t step, std::span<cons
   inputs.reserve(s.inputs.size());
   for (const std::uint16_t i : s.inputs) {
     const Step& from = spec.steps[i];
-    const bool wide_scalar = from.kind == Step::Kind::Param && from.result == DType::F32 && is_reduced_float(s.compute);
-    inputs.push_back(from.result == s.compute || wide_scalar ? values[i] : b.convert_to(values[i], s.compute));
+    const bool wide_scalar =
+        from.kind == Step::Kind::Param && from.result == DType::F32 && is_reduced_float(s.compute);
+    inputs.push_back(from.result == s.compute || wide_scalar ? values[i]
+                                                             : b.convert_to(values[i], s.compute));
   }
   b.set_compute(s.compute);
   return b.convert_to(op(s.op).body(b, inputs), s.result);

@@ -15,25 +15,26 @@
 #include "spyre/base/error.h"
 
 // Function, arguments, SLEEF's stated accuracy in tenths of an ulp; in the order of MathFunction.
-#define SPYRE_SLEEF_FUNCTIONS(F1, F2)                                                                          \
-  F1(sin, u10) F1(cos, u10) F1(tan, u10) F1(asin, u10) F1(acos, u10) F1(atan, u10) F1(sinh, u10) F1(cosh, u10) \
-  F1(tanh, u10) F1(asinh, u10) F1(acosh, u10) F1(atanh, u10) F1(exp, u10) F1(exp2, u10) F1(expm1, u10)         \
-  F1(log, u10) F1(log2, u10) F1(log10, u10) F1(log1p, u10) F1(erf, u10) F1(erfc, u15) F1(lgamma, u10)          \
-  F2(pow, u10) F2(atan2, u10) F2(hypot, u05)
+#define SPYRE_SLEEF_FUNCTIONS(F1, F2)                                                             \
+  F1(sin, u10)                                                                                    \
+  F1(cos, u10) F1(tan, u10) F1(asin, u10) F1(acos, u10) F1(atan, u10) F1(sinh, u10) F1(cosh, u10) \
+      F1(tanh, u10) F1(asinh, u10) F1(acosh, u10) F1(atanh, u10) F1(exp, u10) F1(exp2, u10)       \
+          F1(expm1, u10) F1(log, u10) F1(log2, u10) F1(log10, u10) F1(log1p, u10) F1(erf, u10)    \
+              F1(erfc, u15) F1(lgamma, u10) F2(pow, u10) F2(atan2, u10) F2(hypot, u05)
 
-#define SPYRE_DECLARE1(f, u)                                  \
-  float Sleef_finz_##f##f1_##u##purecfma(float);              \
-  double Sleef_finz_##f##d1_##u##purecfma(double);            \
-  __m256 Sleef_finz_##f##f8_##u##avx2(__m256);                \
-  __m256d Sleef_finz_##f##d4_##u##avx2(__m256d);              \
-  __m512 Sleef_finz_##f##f16_##u##avx512f(__m512);            \
+#define SPYRE_DECLARE1(f, u)                       \
+  float Sleef_finz_##f##f1_##u##purecfma(float);   \
+  double Sleef_finz_##f##d1_##u##purecfma(double); \
+  __m256 Sleef_finz_##f##f8_##u##avx2(__m256);     \
+  __m256d Sleef_finz_##f##d4_##u##avx2(__m256d);   \
+  __m512 Sleef_finz_##f##f16_##u##avx512f(__m512); \
   __m512d Sleef_finz_##f##d8_##u##avx512f(__m512d);
-#define SPYRE_DECLARE2(f, u)                                  \
-  float Sleef_finz_##f##f1_##u##purecfma(float, float);       \
-  double Sleef_finz_##f##d1_##u##purecfma(double, double);    \
-  __m256 Sleef_finz_##f##f8_##u##avx2(__m256, __m256);        \
-  __m256d Sleef_finz_##f##d4_##u##avx2(__m256d, __m256d);     \
-  __m512 Sleef_finz_##f##f16_##u##avx512f(__m512, __m512);    \
+#define SPYRE_DECLARE2(f, u)                               \
+  float Sleef_finz_##f##f1_##u##purecfma(float, float);    \
+  double Sleef_finz_##f##d1_##u##purecfma(double, double); \
+  __m256 Sleef_finz_##f##f8_##u##avx2(__m256, __m256);     \
+  __m256d Sleef_finz_##f##d4_##u##avx2(__m256d, __m256d);  \
+  __m512 Sleef_finz_##f##f16_##u##avx512f(__m512, __m512); \
   __m512d Sleef_finz_##f##d8_##u##avx512f(__m512d, __m512d);
 extern "C" {
 SPYRE_SLEEF_FUNCTIONS(SPYRE_DECLARE1, SPYRE_DECLARE2)
@@ -42,12 +43,9 @@ SPYRE_SLEEF_FUNCTIONS(SPYRE_DECLARE1, SPYRE_DECLARE2)
 namespace spyre::kernels {
 namespace {
 
-template <auto F, class T>
-T apply_one(T a, T b) {
-  if constexpr (std::is_invocable_v<decltype(F), T>)
-    return F(a);
-  else
-    return F(a, b);
+template <auto F, class T> T apply_one(T a, T b) {
+  if constexpr (std::is_invocable_v<decltype(F), T>) return F(a);
+  else return F(a, b);
 }
 
 template <auto F, class T>
@@ -58,11 +56,19 @@ void scalar_lanes(const void* a, const void* b, void* out, std::size_t lanes) {
 }
 
 template <class T> struct Avx2Vector;
-template <> struct Avx2Vector<float> { using Type = __m256; };
-template <> struct Avx2Vector<double> { using Type = __m256d; };
+template <> struct Avx2Vector<float> {
+  using Type = __m256;
+};
+template <> struct Avx2Vector<double> {
+  using Type = __m256d;
+};
 template <class T> struct Avx512Vector;
-template <> struct Avx512Vector<float> { using Type = __m512; };
-template <> struct Avx512Vector<double> { using Type = __m512d; };
+template <> struct Avx512Vector<float> {
+  using Type = __m512;
+};
+template <> struct Avx512Vector<double> {
+  using Type = __m512d;
+};
 
 /// The lanes that do not fill a vector go one by one: the same bits, and no access past the end.
 template <auto One, class T>
@@ -72,7 +78,8 @@ void remaining_lanes(const char* x, const char* y, char* z, std::size_t first, s
 }
 
 template <auto F, auto One, class T>
-[[gnu::target("avx2,fma")]] void avx2_lanes(const void* a, const void* b, void* out, std::size_t lanes) {
+[[gnu::target("avx2,fma")]] void avx2_lanes(const void* a, const void* b, void* out,
+                                            std::size_t lanes) {
   typename Avx2Vector<T>::Type u, v, w;
   const auto *x = static_cast<const char*>(a), *y = static_cast<const char*>(b);
   auto* z = static_cast<char*>(out);
@@ -91,7 +98,8 @@ template <auto F, auto One, class T>
 }
 
 template <auto F, auto One, class T>
-[[gnu::target("avx512f")]] void avx512_lanes(const void* a, const void* b, void* out, std::size_t lanes) {
+[[gnu::target("avx512f")]] void avx512_lanes(const void* a, const void* b, void* out,
+                                             std::size_t lanes) {
   typename Avx512Vector<T>::Type u, v, w;
   const auto *x = static_cast<const char*>(a), *y = static_cast<const char*>(b);
   auto* z = static_cast<char*>(out);
@@ -117,31 +125,34 @@ struct Row {
 };
 
 /// libm, lane by lane on every width.
-template <auto F32, auto F64>
-constexpr Row libm(std::string_view name) {
+template <auto F32, auto F64> constexpr Row libm(std::string_view name) {
   constexpr LanesFunction kF32 = &scalar_lanes<F32, float>;
   constexpr LanesFunction kF64 = &scalar_lanes<F64, double>;
-  return {name, &apply_one<F32, float>, &apply_one<F64, double>, {kF32, kF32, kF32}, {kF64, kF64, kF64}};
+  return {name,
+          &apply_one<F32, float>,
+          &apply_one<F64, double>,
+          {kF32, kF32, kF32},
+          {kF64, kF64, kF64}};
 }
 
 float fmod_f32(float a, float b) { return std::fmod(a, b); }
 double fmod_f64(double a, double b) { return std::fmod(a, b); }
 
-#define SPYRE_ROW(f, u)                                                                                      \
-  Row{#f,                                                                                                    \
-      &apply_one<Sleef_finz_##f##f1_##u##purecfma, float>,                                                   \
-      &apply_one<Sleef_finz_##f##d1_##u##purecfma, double>,                                                  \
-      {&scalar_lanes<Sleef_finz_##f##f1_##u##purecfma, float>,                                               \
-       &avx2_lanes<Sleef_finz_##f##f8_##u##avx2, Sleef_finz_##f##f1_##u##purecfma, float>,                   \
-       &avx512_lanes<Sleef_finz_##f##f16_##u##avx512f, Sleef_finz_##f##f1_##u##purecfma, float>},            \
-      {&scalar_lanes<Sleef_finz_##f##d1_##u##purecfma, double>,                                              \
-       &avx2_lanes<Sleef_finz_##f##d4_##u##avx2, Sleef_finz_##f##d1_##u##purecfma, double>,                  \
+#define SPYRE_ROW(f, u)                                                                           \
+  Row{#f,                                                                                         \
+      &apply_one<Sleef_finz_##f##f1_##u##purecfma, float>,                                        \
+      &apply_one<Sleef_finz_##f##d1_##u##purecfma, double>,                                       \
+      {&scalar_lanes<Sleef_finz_##f##f1_##u##purecfma, float>,                                    \
+       &avx2_lanes<Sleef_finz_##f##f8_##u##avx2, Sleef_finz_##f##f1_##u##purecfma, float>,        \
+       &avx512_lanes<Sleef_finz_##f##f16_##u##avx512f, Sleef_finz_##f##f1_##u##purecfma, float>}, \
+      {&scalar_lanes<Sleef_finz_##f##d1_##u##purecfma, double>,                                   \
+       &avx2_lanes<Sleef_finz_##f##d4_##u##avx2, Sleef_finz_##f##d1_##u##purecfma, double>,       \
        &avx512_lanes<Sleef_finz_##f##d8_##u##avx512f, Sleef_finz_##f##d1_##u##purecfma, double>}},
 constexpr std::array<Row, kMathFunctionCount> kRows{
-    SPYRE_SLEEF_FUNCTIONS(SPYRE_ROW, SPYRE_ROW)
-    libm<fmod_f32, fmod_f64>("fmod"),
+    SPYRE_SLEEF_FUNCTIONS(SPYRE_ROW, SPYRE_ROW) libm<fmod_f32, fmod_f64>("fmod"),
 };
-static_assert(kRows[static_cast<std::size_t>(MathFunction::Fmod)].name == "fmod", "rows are in enum order");
+static_assert(kRows[static_cast<std::size_t>(MathFunction::Fmod)].name == "fmod",
+              "rows are in enum order");
 
 const Row& row(MathFunction function) { return kRows[static_cast<std::size_t>(function)]; }
 
@@ -173,9 +184,12 @@ LanesFunction lanes_function(MathFunction function, Lane lane, MathWidth width) 
   return (lane == Lane::F32 ? r.f32 : r.f64)[static_cast<std::size_t>(width)];
 }
 
-LanesFunction lanes_function(MathFunction function, Lane lane) { return lanes_function(function, lane, widest()); }
+LanesFunction lanes_function(MathFunction function, Lane lane) {
+  return lanes_function(function, lane, widest());
+}
 
-void call_lanes(MathFunction function, Lane lane, std::size_t lanes, const void* a, const void* b, void* out) {
+void call_lanes(MathFunction function, Lane lane, std::size_t lanes, const void* a, const void* b,
+                void* out) {
   lanes_function(function, lane)(a, b, out, lanes);
 }
 

@@ -14,6 +14,8 @@
 #include "spyre/kernels/ops/compare.h"
 #include "spyre/kernels/ops/exponential.h"
 #include "spyre/kernels/ops/loss.h"
+#include "spyre/kernels/ops/piecewise_backward.h"
+#include "spyre/kernels/ops/power.h"
 #include "spyre/kernels/ops/random.h"
 #include "spyre/kernels/ops/rounding.h"
 #include "spyre/kernels/ops/trigonometric.h"
@@ -21,8 +23,7 @@
 namespace spyre::kernels {
 namespace {
 
-template <class... Families>
-constexpr auto concatenated() {
+template <class... Families> constexpr auto concatenated() {
   std::array<Op, (Families::size + ...)> table{};
   std::size_t next = 0;
   const auto append = [&](const auto& family) {
@@ -33,8 +34,9 @@ constexpr auto concatenated() {
 }
 
 constexpr auto kTable =
-    concatenated<ops::Arithmetic, ops::Combine, ops::Compare, ops::Bitwise, ops::Rounding, ops::Exponential,
-                 ops::Trigonometric, ops::Activation, ops::Backward, ops::Loss, ops::Random>();
+    concatenated<ops::Arithmetic, ops::Combine, ops::Compare, ops::Bitwise, ops::Rounding,
+                 ops::Exponential, ops::Power, ops::Trigonometric, ops::Activation,
+                 ops::PiecewiseBackward, ops::Backward, ops::Loss, ops::Random>();
 
 constexpr bool names_are_unique() {
   for (std::size_t i = 0; i < kTable.size(); ++i)
@@ -63,7 +65,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_names(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Op& row : kTable) names.push_back(row.info.name);
-  const auto nearer = [&](auto a, auto b) { return edit_distance(a, name) < edit_distance(b, name); };
+  const auto nearer = [&](auto a, auto b) {
+    return edit_distance(a, name) < edit_distance(b, name);
+  };
   std::partial_sort(names.begin(), names.begin() + 3, names.end(), nearer);
   return str(names[0], ", ", names[1], ", ", names[2]);
 }
@@ -78,14 +82,17 @@ const Op& op(OpId id) {
 }
 
 OpId op_named(std::string_view name) {
-  const auto found = std::find_if(kTable.begin(), kTable.end(), [&](const Op& row) { return row.info.name == name; });
+  const auto found = std::find_if(kTable.begin(), kTable.end(),
+                                  [&](const Op& row) { return row.info.name == name; });
   if (found == kTable.end())
-    throw InvalidArgument(str("no op is named ", name, "; the nearest names are ", nearest_names(name)));
+    throw InvalidArgument(
+        str("no op is named ", name, "; the nearest names are ", nearest_names(name)));
   return OpId{static_cast<std::uint16_t>(found - kTable.begin())};
 }
 
 std::string_view name_of(Reduction r) {
-  constexpr std::array<std::string_view, 8> kNames{"sum", "prod", "max", "min", "argmax", "argmin", "any", "all"};
+  constexpr std::array<std::string_view, 8> kNames{"sum",    "prod",   "max", "min",
+                                                   "argmax", "argmin", "any", "all"};
   return kNames[static_cast<std::size_t>(r)];
 }
 

@@ -31,13 +31,15 @@ Value multiply_high(Builder& b, Value x, Value y) {
 }  // namespace
 
 PhiloxWords PhiloxWords::generate(Builder& b, Value block, Value seed, Value offset) {
-  std::array<Value, 4> c{low_word(b, block), high_word(b, block), low_word(b, offset), high_word(b, offset)};
+  std::array<Value, 4> c{low_word(b, block), high_word(b, block), low_word(b, offset),
+                         high_word(b, offset)};
   Value key0 = low_word(b, seed), key1 = high_word(b, seed);
   const Value m0 = b.bits(Lane::I32, kMultiplier0), m1 = b.bits(Lane::I32, kMultiplier1);
   for (int round = 0; round < kRounds; ++round) {
     const Value high0 = b.mul_hi_u32(m0, c[0]), low0 = b.mul(m0, c[0]);
     const Value high1 = b.mul_hi_u32(m1, c[2]), low1 = b.mul(m1, c[2]);
-    c = {b.bit_xor(b.bit_xor(high1, c[1]), key0), low1, b.bit_xor(b.bit_xor(high0, c[3]), key1), low0};
+    c = {b.bit_xor(b.bit_xor(high1, c[1]), key0), low1, b.bit_xor(b.bit_xor(high0, c[3]), key1),
+         low0};
     key0 = b.add(key0, b.bits(Lane::I32, kWeyl0));
     key1 = b.add(key1, b.bits(Lane::I32, kWeyl1));
   }
@@ -54,7 +56,9 @@ Value random_bits(Builder& b, Values x) {
   const PhiloxWords random = PhiloxWords::generate(b, b.shr_logical(x[0], one), x[1], x[2]);
   const Value odd = b.nonzero(b.convert(b.bit_and(x[0], one), Lane::I32));
   const PhiloxWords half{{b.select(odd, random.words[2], random.words[0]),
-                          b.select(odd, random.words[3], random.words[1]), {}, {}}};
+                          b.select(odd, random.words[3], random.words[1]),
+                          {},
+                          {}}};
   return half.wide(b, 0);
 }
 
@@ -64,12 +68,15 @@ Value RandomInteger::body(Builder& b, Values x) {
   return b.add(x[3], picked);
 }
 
-std::array<std::uint64_t, 2> reference_philox(std::uint64_t block, std::uint64_t seed, std::uint64_t offset) {
-  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                                 static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)};
+std::array<std::uint64_t, 2> reference_philox(std::uint64_t block, std::uint64_t seed,
+                                              std::uint64_t offset) {
+  std::array<std::uint32_t, 4> c{
+      static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+      static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)};
   auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t p0 = std::uint64_t{kMultiplier0} * c[0], p1 = std::uint64_t{kMultiplier1} * c[2];
+    const std::uint64_t p0 = std::uint64_t{kMultiplier0} * c[0],
+                        p1 = std::uint64_t{kMultiplier1} * c[2];
     c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(p1),
          static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ key1, static_cast<std::uint32_t>(p0)};
     key0 += kWeyl0;

@@ -33,7 +33,8 @@ StepProgram compile_step(const KernelSpec& spec, std::size_t index) {
   Builder b(program.code);
   std::vector<Value> values(spec.steps.size());
   for (std::size_t k = 0; k < s.inputs.size(); ++k)
-    values[s.inputs[k]] = b.input(static_cast<std::uint16_t>(k), lane_of(spec.steps[s.inputs[k]].result));
+    values[s.inputs[k]] =
+        b.input(static_cast<std::uint16_t>(k), lane_of(spec.steps[s.inputs[k]].result));
   switch (s.kind) {
     case Step::Kind::Apply: program.result = apply(b, spec, index, values).index; break;
     case Step::Kind::Store:
@@ -54,13 +55,20 @@ StepProgram compile_step(const KernelSpec& spec, std::size_t index) {
 /// The state of one run() call. Confined to it.
 class Run {
  public:
-  Run(const KernelSpec& spec, const std::vector<StepProgram>& programs, const LaunchArguments& launch)
-      : spec_(spec), programs_(programs), launch_(launch), cells_(spec.steps.size()), states_(spec.steps.size()),
-        coordinates_(spec.rank), awaits_(spec.steps.size()) {
+  Run(const KernelSpec& spec, const std::vector<StepProgram>& programs,
+      const LaunchArguments& launch)
+      : spec_(spec),
+        programs_(programs),
+        launch_(launch),
+        cells_(spec.steps.size()),
+        states_(spec.steps.size()),
+        coordinates_(spec.rank),
+        awaits_(spec.steps.size()) {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const Step& s = spec.steps[i];
-      awaits_[i] = s.kind == Step::Kind::Reduce ||
-                   std::any_of(s.inputs.begin(), s.inputs.end(), [&](std::size_t k) { return awaits_[k]; });
+      awaits_[i] =
+          s.kind == Step::Kind::Reduce ||
+          std::any_of(s.inputs.begin(), s.inputs.end(), [&](std::size_t k) { return awaits_[k]; });
     }
     for (std::size_t i = 0; i < cells_.size(); ++i)
       if (spec.steps[i].level == Level::Uniform) compute(i, 1);
@@ -87,7 +95,8 @@ class Run {
   }
 
   void run_points(std::int64_t item) {
-    const std::int64_t blocks = (extent(inner()) + Kernel::kPointwiseBlock - 1) / Kernel::kPointwiseBlock;
+    const std::int64_t blocks =
+        (extent(inner()) + Kernel::kPointwiseBlock - 1) / Kernel::kPointwiseBlock;
     set_outer(item / blocks, inner());
     const std::int64_t first = item % blocks * Kernel::kPointwiseBlock;
     const std::int64_t last = std::min(first + Kernel::kPointwiseBlock, extent(inner()));
@@ -109,10 +118,8 @@ class Run {
       for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
         const Step& s = spec_.steps[i];
         if (s.level == Level::Uniform || (s.kind == Step::Kind::Store) != stores) continue;
-        if (s.kind == Step::Kind::Reduce)
-          reduce_row(i, lanes);
-        else
-          compute(i, s.level == Level::Element ? lanes : 1);
+        if (s.kind == Step::Kind::Reduce) reduce_row(i, lanes);
+        else compute(i, s.level == Level::Element ? lanes : 1);
       }
     }
   }
@@ -122,7 +129,8 @@ class Run {
     const Step& s = spec_.steps[step];
     const std::vector<std::uint64_t> cells = evaluated(step, lanes);
     std::vector<Accumulator> state(kReductionLanes, Accumulator(s.reduction, s.compute));
-    for (std::size_t i = 0; i < lanes; ++i) state[i % kReductionLanes].add(cells[i], static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < lanes; ++i)
+      state[i % kReductionLanes].add(cells[i], static_cast<std::int64_t>(i));
     for (std::size_t half = kReductionLanes / 2; half > 0; half /= 2)
       for (std::size_t i = 0; i < half; ++i) state[i].merge(state[i + half]);
     states_[step] = {state[0]};
@@ -133,13 +141,15 @@ class Run {
     const std::int64_t blocks = (extent(inner()) + Kernel::kColumnBlock - 1) / Kernel::kColumnBlock;
     set_outer(item / blocks, spec_.rank - 2U);
     const std::int64_t first = item % blocks * Kernel::kColumnBlock;
-    const auto lanes = static_cast<std::size_t>(std::min(Kernel::kColumnBlock, extent(inner()) - first));
+    const auto lanes =
+        static_cast<std::size_t>(std::min(Kernel::kColumnBlock, extent(inner()) - first));
     std::int64_t& reduced = coordinates_[inner() - 1];
     coordinates_[inner()] = first;
     reduced = 0;
     for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
       const Step& s = spec_.steps[i];
-      if (s.kind == Step::Kind::Reduce) states_[i].assign(lanes, Accumulator(s.reduction, s.compute));
+      if (s.kind == Step::Kind::Reduce)
+        states_[i].assign(lanes, Accumulator(s.reduction, s.compute));
       if (s.level == Level::Result && s.kind != Step::Kind::Store && !awaits_[i]) compute(i, lanes);
     }
     for (; reduced < extent(inner() - 1); ++reduced) run_column_elements(lanes);
@@ -152,27 +162,24 @@ class Run {
       for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
         const Step& s = spec_.steps[i];
         if ((s.kind == Step::Kind::Store) != stores) continue;
-        if (s.kind == Step::Kind::Reduce)
-          add_to_columns(i, lanes);
-        else if (s.level == Level::Element)
-          compute(i, lanes);
+        if (s.kind == Step::Kind::Reduce) add_to_columns(i, lanes);
+        else if (s.level == Level::Element) compute(i, lanes);
       }
     }
   }
 
   void add_to_columns(std::size_t step, std::size_t lanes) {
     const std::vector<std::uint64_t> cells = evaluated(step, lanes);
-    for (std::size_t i = 0; i < lanes; ++i) states_[step][i].add(cells[i], coordinates_[inner() - 1]);
+    for (std::size_t i = 0; i < lanes; ++i)
+      states_[step][i].add(cells[i], coordinates_[inner() - 1]);
   }
 
   void run_column_results(std::size_t lanes) {
     for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
       const Step& s = spec_.steps[i];
       if (s.level != Level::Result) continue;
-      if (s.kind == Step::Kind::Reduce)
-        finish(i);
-      else if (awaits_[i] || s.kind == Step::Kind::Store)
-        compute(i, lanes);
+      if (s.kind == Step::Kind::Reduce) finish(i);
+      else if (awaits_[i] || s.kind == Step::Kind::Store) compute(i, lanes);
     }
   }
 
@@ -182,7 +189,8 @@ class Run {
     switch (s.kind) {
       case Step::Kind::Load: return load(step, lanes);
       case Step::Kind::Param:
-        cells_[step] = {load_cell(s.result, reinterpret_cast<const std::byte*>(&launch_.params[s.argument]))};
+        cells_[step] = {
+            load_cell(s.result, reinterpret_cast<const std::byte*>(&launch_.params[s.argument]))};
         return;
       case Step::Kind::Store: return store(s, evaluated(step, lanes));
       default: cells_[step] = evaluated(step, lanes);
@@ -196,7 +204,8 @@ class Run {
     registers_.resize(program.code.size() * kBlockLanes);
     std::vector<LaneInput> inputs(spec_.steps[step].inputs.size());
     for (std::size_t first = 0; first < lanes; first += kBlockLanes) {
-      for (std::size_t k = 0; k < inputs.size(); ++k) inputs[k] = input(spec_.steps[step].inputs[k], first);
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        inputs[k] = input(spec_.steps[step].inputs[k], first);
       const std::size_t count = std::min(lanes - first, kBlockLanes);
       evaluate(program.code, inputs, count, registers_.data());
       std::copy_n(&registers_[program.result * kBlockLanes], count, &out[first]);
@@ -206,7 +215,8 @@ class Run {
 
   LaneInput input(std::uint16_t step, std::size_t first) const {
     const Level level = spec_.steps[step].level;
-    const bool uniform = level == Level::Uniform || (spec_.form == Form::Row && level == Level::Result);
+    const bool uniform =
+        level == Level::Uniform || (spec_.form == Form::Row && level == Level::Result);
     return {uniform ? cells_[step].data() : &cells_[step][first], uniform};
   }
 
@@ -268,10 +278,12 @@ class Run {
 class ScalarKernel final : public Kernel {
  public:
   explicit ScalarKernel(const KernelSpec& spec) : Kernel(spec) {
-    for (std::size_t i = 0; i < spec.steps.size(); ++i) programs_.push_back(compile_step(this->spec(), i));
+    for (std::size_t i = 0; i < spec.steps.size(); ++i)
+      programs_.push_back(compile_step(this->spec(), i));
   }
 
-  void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last, std::byte*) const override {
+  void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last,
+           std::byte*) const override {
     Run state(spec(), programs_, launch);
     for (std::int64_t item = first; item < last; ++item) state.run_item(item);
   }

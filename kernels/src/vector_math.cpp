@@ -26,7 +26,8 @@ Value sigmoid(Builder& b, Value x) {
 }
 
 Value copysign(Builder& b, Value x, Value y) {
-  const Value sign = x.lane == Lane::F32 ? b.bits(Lane::I32, 0x80000000U) : b.bits(Lane::I64, 1ULL << 63);
+  const Value sign =
+      x.lane == Lane::F32 ? b.bits(Lane::I32, 0x80000000U) : b.bits(Lane::I64, 1ULL << 63);
   const Value magnitude = b.bits_to_int(b.abs(x));
   return b.bits_to_float(b.bit_or(magnitude, b.bit_and(b.bits_to_int(y), sign)));
 }

@@ -64,11 +64,11 @@ class Builder {
   Value gt(Value a, Value b) { return lt(b, a); }
   Value ge(Value a, Value b) { return le(b, a); }
   Value is_nan(Value a) { return ne(a, a); }
-  Value nonzero(Value a) { return ne(a, constant(a, 0)); }   // Mask; NaN counts as nonzero
+  Value nonzero(Value a) { return ne(a, constant(a, 0)); }  // Mask; NaN counts as nonzero
   Value select(Value mask, Value if_true, Value if_false);
   Value mask_to_int(Value mask);
 
-  Value convert(Value a, Lane to);      // numeric lanes; Mask -> 0 / 1
+  Value convert(Value a, Lane to);  // numeric lanes; Mask -> 0 / 1
   Value bits_to_float(Value a);
   Value bits_to_int(Value a);
   /// Rounds or wraps a computed value to what storage of type `t` would hold, staying in its lane.

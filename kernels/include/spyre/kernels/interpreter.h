@@ -24,7 +24,7 @@ void evaluate(const MicroProgram& program, std::span<const LaneInput> inputs, st
               std::uint64_t* registers);
 
 /// One instruction on one lane of operands.
-std::uint64_t evaluate_one(const MicroInstruction& instruction, Lane operand_lane, std::uint64_t a, std::uint64_t b,
-                           std::uint64_t c);
+std::uint64_t evaluate_one(const MicroInstruction& instruction, Lane operand_lane, std::uint64_t a,
+                           std::uint64_t b, std::uint64_t c);
 
 }  // namespace spyre::kernels

@@ -14,10 +14,11 @@ namespace spyre::kernels {
 /// Plain arrays, filled per launch; they live in the launch's argument slot. All strides are in bytes
 /// (Iota: in units). Immutable while the kernel runs.
 struct LaunchArguments {
-  const std::uint64_t* bases = nullptr;    // per argument: address of the first element (Iota: first value)
-  const std::int64_t* extents = nullptr;   // per dimension, all >= 1
-  const std::int64_t* strides = nullptr;   // [argument][dimension]
-  const std::uint64_t* params = nullptr;   // per parameter: its bits, low bytes first
+  const std::uint64_t* bases =
+      nullptr;  // per argument: address of the first element (Iota: first value)
+  const std::int64_t* extents = nullptr;  // per dimension, all >= 1
+  const std::int64_t* strides = nullptr;  // [argument][dimension]
+  const std::uint64_t* params = nullptr;  // per parameter: its bits, low bytes first
 };
 
 /// Which engine runs specs. Null runs everything except the arithmetic.
@@ -41,7 +42,8 @@ class Kernel {
 
   /// Runs items [first, last). `scratch` is the core's scratchpad, at least scratch_bytes(extents), 64-byte aligned.
   /// Throws DeviceFault (integer division by zero).
-  virtual void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last, std::byte* scratch) const = 0;
+  virtual void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last,
+                   std::byte* scratch) const = 0;
 
   /// Scratchpad needed per core (Row kernels keep values that several passes need).
   virtual Bytes scratch_bytes(const std::int64_t* extents) const = 0;

@@ -18,10 +18,10 @@ namespace spyre::kernels {
 /// The shape of the loop nest. Dimensions run from outermost (0) to innermost (rank - 1).
 enum class Form : std::uint8_t {
   Pointwise,  // every step at every point
-  Row,        // dimension rank-1 is a row: reductions run along it; results are one per row and may feed
-              // further element steps of the same row (softmax, norms)
-  Column,     // dimension rank-2 is reduced, rank-1 is kept: results are one per (outer, column); only
-              // steps on results may follow
+  Row,  // dimension rank-1 is a row: reductions run along it; results are one per row and may feed
+        // further element steps of the same row (softmax, norms)
+  Column,  // dimension rank-2 is reduced, rank-1 is kept: results are one per (outer, column); only
+           // steps on results may follow
 };
 
 /// The innermost stride of an argument, which decides the load and store instructions.
@@ -31,16 +31,16 @@ enum class InnerStride : std::uint8_t { Zero, Unit, Any };
 struct ArgumentSpec {
   enum class Kind : std::uint8_t { Load, Store, Iota };
   Kind kind{};
-  DType dtype{};           // Iota: I64, its value is base + sum(coordinate * stride), strides in units
-  InnerStride inner{};     // along dimension rank-1; Row results and row-constant inputs have Zero
+  DType dtype{};        // Iota: I64, its value is base + sum(coordinate * stride), strides in units
+  InnerStride inner{};  // along dimension rank-1; Row results and row-constant inputs have Zero
   friend bool operator==(const ArgumentSpec&, const ArgumentSpec&) = default;
 };
 
 /// Where a value varies. Pointwise kernels use Uniform and Element only.
 enum class Level : std::uint8_t {
-  Uniform,   // one per launch (parameters)
-  Result,    // one per row (Row) or per column (Column)
-  Element,   // one per point
+  Uniform,  // one per launch (parameters)
+  Result,   // one per row (Row) or per column (Column)
+  Element,  // one per point
 };
 
 /// One step. Its value is numbered by its position in `steps`. Types:
@@ -55,11 +55,11 @@ struct Step {
     Store,   // value -> argument (converts to the argument's dtype)
   };
   Kind kind{};
-  OpId op{};                  // Apply
-  Reduction reduction{};      // Reduce
+  OpId op{};              // Apply
+  Reduction reduction{};  // Reduce
   DType compute{}, result{};
   Level level{};
-  std::uint16_t argument = 0; // Load, Store: index in `arguments`; Param: parameter slot
+  std::uint16_t argument = 0;  // Load, Store: index in `arguments`; Param: parameter slot
   std::vector<std::uint16_t> inputs;
   friend bool operator==(const Step&, const Step&) = default;
 };
@@ -67,7 +67,7 @@ struct Step {
 /// The rules of one fused kernel, checked by verify().
 struct KernelSpec {
   Form form{};
-  std::uint8_t rank = 1;      // loop dimensions, >= 1 (Column: >= 2)
+  std::uint8_t rank = 1;  // loop dimensions, >= 1 (Column: >= 2)
   std::uint16_t params = 0;
   std::vector<ArgumentSpec> arguments;
   std::vector<Step> steps;

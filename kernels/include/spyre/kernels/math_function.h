@@ -10,10 +10,32 @@ namespace spyre::kernels {
 
 /// SLEEF's deterministic functions, and a few of libm's that are exact or rarely used.
 enum class MathFunction : std::uint16_t {
-  Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Erf, Erfc, Lgamma,
-  Pow, Atan2, Hypot,
-  Fmod,   // exact: libm lane by lane
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Exp,
+  Exp2,
+  Expm1,
+  Log,
+  Log2,
+  Log10,
+  Log1p,
+  Erf,
+  Erfc,
+  Lgamma,
+  Pow,
+  Atan2,
+  Hypot,
+  Fmod,  // exact: libm lane by lane
 };
 inline constexpr std::size_t kMathFunctionCount = static_cast<std::size_t>(MathFunction::Fmod) + 1;
 
@@ -28,7 +50,8 @@ using LanesFunction = void (*)(const void* a, const void* b, void* out, std::siz
 
 /// What emitted code calls: the widest version this CPU runs. Every version gives the bits of call().
 LanesFunction lanes_function(MathFunction function, Lane lane);
-void call_lanes(MathFunction function, Lane lane, std::size_t lanes, const void* a, const void* b, void* out);
+void call_lanes(MathFunction function, Lane lane, std::size_t lanes, const void* a, const void* b,
+                void* out);
 
 /// The versions behind lanes_function; the tests compare all that this CPU runs.
 enum class MathWidth : std::uint8_t { Scalar, Avx2, Avx512 };

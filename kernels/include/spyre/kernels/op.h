@@ -22,10 +22,10 @@ namespace spyre::kernels {
 /// The dispatcher signature, which fixes the engine's adapter. Scalars and tensors are both inputs of
 /// the body, in the order given here.
 enum class Signature : std::uint8_t {
-  Internal,         // no dispatcher entry: recorded by other ops (casts, row decompositions, random)
-  Unary,            // f(self)
-  Binary,           // f(self, other)
-  BinaryAlpha,      // f(self, other, *, alpha): body gets (self, other, alpha)
+  Internal,     // no dispatcher entry: recorded by other ops (casts, row decompositions, random)
+  Unary,        // f(self)
+  Binary,       // f(self, other)
+  BinaryAlpha,  // f(self, other, *, alpha): body gets (self, other, alpha)
   // Everything below goes through one boxed adapter that walks the schema: every Tensor argument and
   // every Scalar / float / int argument listed becomes an input in schema order.
   FromSchema,
@@ -36,27 +36,27 @@ enum class Signature : std::uint8_t {
 /// Tensors and Scalars of the schema take part (a Scalar as a wrapped number); `float`, `int` and `bool`
 /// arguments never do.
 enum class TypeRule : std::uint8_t {
-  Promote,          // common type of all inputs; result the same
-  PromoteTensors,   // common type of the tensor inputs; Scalars are converted to it (addcmul, threshold, where)
-  PromoteToFloat,   // integers compute in the default float type; result the same
-  Compare,          // computed in the common type, result Bool
-  ToBool,           // result Bool, computed in the input's type (logical_not, isnan, …)
+  Promote,  // common type of all inputs; result the same
+  PromoteTensors,  // common type of the tensor inputs; Scalars are converted to it (addcmul, threshold, where)
+  PromoteToFloat,  // integers compute in the default float type; result the same
+  Compare,         // computed in the common type, result Bool
+  ToBool,          // result Bool, computed in the input's type (logical_not, isnan, …)
 };
 
 /// What one element costs on the card's vector units.
 enum class Cost : std::uint8_t { Simple, Transcendental };
 
 struct OpInfo {
-  std::string_view name;          // printed in traces, dumps, docs: "add"
-  std::string_view aten;          // dispatcher overloads, ';'-separated: "add.Tensor"; functional form.
-                                  // The in-place form ("add_.Tensor") and the out form ("add.out") are found
-                                  // by the engine from the dispatcher's own schemas.
+  std::string_view name;  // printed in traces, dumps, docs: "add"
+  std::string_view aten;  // dispatcher overloads, ';'-separated: "add.Tensor"; functional form.
+  // The in-place form ("add_.Tensor") and the out form ("add.out") are found
+  // by the engine from the dispatcher's own schemas.
   Signature signature = Signature::Internal;
-  std::uint8_t arity = 1;         // inputs of the body, scalars included
+  std::uint8_t arity = 1;  // inputs of the body, scalars included
   TypeRule types = TypeRule::Promote;
   DTypeSet computes = kAllTypes;  // compute types with a native body; others take the host path
   Cost cost = Cost::Simple;
-  double max_ulp = 0.5;           // float32/float64 bound against `ref`; 0.5 = correctly rounded
+  double max_ulp = 0.5;  // float32/float64 bound against `ref`; 0.5 = correctly rounded
   /// Several rows may implement one overload; the engine takes the first whose `computes` has the compute
   /// type and whose `select` holds. Comma-separated terms on schema arguments:
   ///   "min" is given; "!max" is None; "approximate=tanh" or "exponent=2": the argument equals that text or
@@ -70,7 +70,7 @@ struct OpInfo {
   /// The result may be much smaller than what it is computed from (x - y): max_ulp then counts units in the
   /// last place of the largest input or 1, whichever is greater.
   bool cancels = false;
-  std::string_view doc;           // one line
+  std::string_view doc;  // one line
 };
 
 using Values = std::span<const Value>;
@@ -102,8 +102,7 @@ concept Operator = requires(Builder& b, Values v, Doubles x) {
 };
 
 /// The ops of one family, in table order.
-template <Operator... Ops>
-struct OpList {
+template <Operator... Ops> struct OpList {
   static constexpr std::size_t size = sizeof...(Ops);
   static constexpr std::array<Op, size> table{Op{Ops::info, &Ops::body, &Ops::ref}...};
 };

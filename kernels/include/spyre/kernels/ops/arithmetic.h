@@ -15,16 +15,24 @@ inline Value multiply_add(Builder& b, Value x, Value y, Value z) {
 }
 
 struct Add {
-  static constexpr OpInfo info{.name = "add", .aten = "add.Tensor;add.Scalar", .signature = Signature::BinaryAlpha,
-                               .arity = 3, .wide_scalars = true, .doc = "x + alpha * y, one rounding; bool: or"};
+  static constexpr OpInfo info{.name = "add",
+                               .aten = "add.Tensor;add.Scalar",
+                               .signature = Signature::BinaryAlpha,
+                               .arity = 3,
+                               .wide_scalars = true,
+                               .doc = "x + alpha * y, one rounding; bool: or"};
   static double ref(Doubles x) { return std::fma(x[2], x[1], x[0]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[1], x[2], x[0]); }
 };
 static_assert(Operator<Add>);
 
 struct Sub {
-  static constexpr OpInfo info{.name = "sub", .aten = "sub.Tensor;sub.Scalar", .signature = Signature::BinaryAlpha,
-                               .arity = 3, .computes = kNumbers, .wide_scalars = true,
+  static constexpr OpInfo info{.name = "sub",
+                               .aten = "sub.Tensor;sub.Scalar",
+                               .signature = Signature::BinaryAlpha,
+                               .arity = 3,
+                               .computes = kNumbers,
+                               .wide_scalars = true,
                                .doc = "x - alpha * y, one rounding"};
   static double ref(Doubles x) { return std::fma(-x[2], x[1], x[0]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[1], b.neg(x[2]), x[0]); }
@@ -32,8 +40,12 @@ struct Sub {
 static_assert(Operator<Sub>);
 
 struct Rsub {
-  static constexpr OpInfo info{.name = "rsub", .aten = "rsub.Tensor;rsub.Scalar", .signature = Signature::BinaryAlpha,
-                               .arity = 3, .computes = kNumbers, .wide_scalars = true,
+  static constexpr OpInfo info{.name = "rsub",
+                               .aten = "rsub.Tensor;rsub.Scalar",
+                               .signature = Signature::BinaryAlpha,
+                               .arity = 3,
+                               .computes = kNumbers,
+                               .wide_scalars = true,
                                .doc = "y - alpha * x, one rounding"};
   static double ref(Doubles x) { return std::fma(-x[2], x[0], x[1]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[0], b.neg(x[2]), x[1]); }
@@ -41,17 +53,26 @@ struct Rsub {
 static_assert(Operator<Rsub>);
 
 struct Mul {
-  static constexpr OpInfo info{.name = "mul", .aten = "mul.Tensor;mul.Scalar", .signature = Signature::Binary,
-                               .arity = 2, .wide_scalars = true, .doc = "x * y; bool: and"};
+  static constexpr OpInfo info{.name = "mul",
+                               .aten = "mul.Tensor;mul.Scalar",
+                               .signature = Signature::Binary,
+                               .arity = 2,
+                               .wide_scalars = true,
+                               .doc = "x * y; bool: and"};
   static double ref(Doubles x) { return x[0] * x[1]; }
   static Value body(Builder& b, Values x) { return b.mul(x[0], x[1]); }
 };
 static_assert(Operator<Mul>);
 
 struct Div {
-  static constexpr OpInfo info{.name = "div", .aten = "div.Tensor;div.Scalar;div.Tensor_mode;div.Scalar_mode",
-                               .signature = Signature::FromSchema, .arity = 2, .types = TypeRule::PromoteToFloat,
-                               .computes = kFloats, .select = "!rounding_mode", .wide_scalars = true,
+  static constexpr OpInfo info{.name = "div",
+                               .aten = "div.Tensor;div.Scalar;div.Tensor_mode;div.Scalar_mode",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteToFloat,
+                               .computes = kFloats,
+                               .select = "!rounding_mode",
+                               .wide_scalars = true,
                                .doc = "x / y"};
   static double ref(Doubles x) { return x[0] / x[1]; }
   static Value body(Builder& b, Values x) { return b.div(x[0], x[1]); }
@@ -59,10 +80,15 @@ struct Div {
 static_assert(Operator<Div>);
 
 struct DivTrunc {
-  static constexpr OpInfo info{.name = "div_trunc", .aten = "div.Tensor_mode;div.Scalar_mode",
-                               .signature = Signature::FromSchema, .arity = 2, .computes = kNumbers,
-                               .select = "rounding_mode=trunc", .wide_scalars = true,
-                               .doc = "x / y rounded towards zero; integers: division by zero is a fault"};
+  static constexpr OpInfo info{
+      .name = "div_trunc",
+      .aten = "div.Tensor_mode;div.Scalar_mode",
+      .signature = Signature::FromSchema,
+      .arity = 2,
+      .computes = kNumbers,
+      .select = "rounding_mode=trunc",
+      .wide_scalars = true,
+      .doc = "x / y rounded towards zero; integers: division by zero is a fault"};
   static double ref(Doubles x) { return std::trunc(x[0] / x[1]); }
   static Value body(Builder& b, Values x) {
     return is_float_lane(x[0]) ? b.trunc(b.div(x[0], x[1])) : b.int_div_trunc(x[0], x[1]);
@@ -71,12 +97,15 @@ struct DivTrunc {
 static_assert(Operator<DivTrunc>);
 
 struct DivFloor {
-  static constexpr OpInfo info{.name = "div_floor",
-                               .aten = "floor_divide;floor_divide.Scalar;div.Tensor_mode;div.Scalar_mode",
-                               .signature = Signature::FromSchema, .arity = 2, .computes = kNumbers,
-                               .max_ulp = 2,
-                               .select = "rounding_mode=floor",
-                               .doc = "x / y rounded down, from the exact remainder; integers: by zero is a fault"};
+  static constexpr OpInfo info{
+      .name = "div_floor",
+      .aten = "floor_divide;floor_divide.Scalar;div.Tensor_mode;div.Scalar_mode",
+      .signature = Signature::FromSchema,
+      .arity = 2,
+      .computes = kNumbers,
+      .max_ulp = 2,
+      .select = "rounding_mode=floor",
+      .doc = "x / y rounded down, from the exact remainder; integers: by zero is a fault"};
   static double ref(Doubles x) {
     if (x[1] == 0) return x[0] / x[1];
     const double rest = std::fmod(x[0], x[1]);
@@ -84,7 +113,9 @@ struct DivFloor {
     const double whole = rest != 0 && (rest < 0) != (x[1] < 0) ? towards_zero - 1 : towards_zero;
     return whole == 0 ? std::copysign(0.0, x[0] / x[1]) : whole;
   }
-  static Value body(Builder& b, Values x) { return is_float_lane(x[0]) ? floats(b, x) : integers(b, x); }
+  static Value body(Builder& b, Values x) {
+    return is_float_lane(x[0]) ? floats(b, x) : integers(b, x);
+  }
 
  private:
   static Value integers(Builder& b, Values x) {
@@ -105,17 +136,21 @@ struct DivFloor {
     const Value floor = b.floor(quotient);
     const Value up = b.lt(b.constant(x[0], 0.5), b.sub(quotient, floor));
     const Value whole = b.select(up, b.add(floor, one), floor);
-    const Value nonzero = b.select(b.ne(quotient, zero), whole, vector_math::copysign(b, zero, ratio));
+    const Value nonzero =
+        b.select(b.ne(quotient, zero), whole, vector_math::copysign(b, zero, ratio));
     return b.select(b.eq(x[1], zero), ratio, nonzero);
   }
 };
 static_assert(Operator<DivFloor>);
 
 struct Remainder {
-  static constexpr OpInfo info{.name = "remainder",
-                               .aten = "remainder.Tensor;remainder.Scalar;remainder.Scalar_Tensor",
-                               .signature = Signature::FromSchema, .arity = 2, .computes = kNumbers,
-                               .doc = "x - floor(x / y) * y, with the sign of y; integers: by zero is a fault"};
+  static constexpr OpInfo info{
+      .name = "remainder",
+      .aten = "remainder.Tensor;remainder.Scalar;remainder.Scalar_Tensor",
+      .signature = Signature::FromSchema,
+      .arity = 2,
+      .computes = kNumbers,
+      .doc = "x - floor(x / y) * y, with the sign of y; integers: by zero is a fault"};
   static double ref(Doubles x) {
     const double rest = std::fmod(x[0], x[1]);
     return rest != 0 && (rest < 0) != (x[1] < 0) ? rest + x[1] : rest;
@@ -131,18 +166,26 @@ struct Remainder {
 static_assert(Operator<Remainder>);
 
 struct Fmod {
-  static constexpr OpInfo info{.name = "fmod", .aten = "fmod.Tensor;fmod.Scalar", .signature = Signature::Binary,
-                               .arity = 2, .computes = kNumbers,
-                               .doc = "x - trunc(x / y) * y, with the sign of x, exact; integers: by zero is a fault"};
+  static constexpr OpInfo info{
+      .name = "fmod",
+      .aten = "fmod.Tensor;fmod.Scalar",
+      .signature = Signature::Binary,
+      .arity = 2,
+      .computes = kNumbers,
+      .doc = "x - trunc(x / y) * y, with the sign of x, exact; integers: by zero is a fault"};
   static double ref(Doubles x) { return std::fmod(x[0], x[1]); }
   static Value body(Builder& b, Values x) {
-    return is_float_lane(x[0]) ? vector_math::library(b, MathFunction::Fmod, x[0], x[1]) : b.int_rem(x[0], x[1]);
+    return is_float_lane(x[0]) ? vector_math::library(b, MathFunction::Fmod, x[0], x[1])
+                               : b.int_rem(x[0], x[1]);
   }
 };
 static_assert(Operator<Fmod>);
 
 struct Neg {
-  static constexpr OpInfo info{.name = "neg", .aten = "neg", .signature = Signature::Unary, .computes = kNumbers,
+  static constexpr OpInfo info{.name = "neg",
+                               .aten = "neg",
+                               .signature = Signature::Unary,
+                               .computes = kNumbers,
                                .doc = "-x"};
   static double ref(Doubles x) { return -x[0]; }
   static Value body(Builder& b, Values x) { return b.neg(x[0]); }
@@ -150,7 +193,10 @@ struct Neg {
 static_assert(Operator<Neg>);
 
 struct Abs {
-  static constexpr OpInfo info{.name = "abs", .aten = "abs", .signature = Signature::Unary, .computes = kNumbers,
+  static constexpr OpInfo info{.name = "abs",
+                               .aten = "abs",
+                               .signature = Signature::Unary,
+                               .computes = kNumbers,
                                .doc = "|x|; the least integer wraps to itself"};
   static double ref(Doubles x) { return std::fabs(x[0]); }
   static Value body(Builder& b, Values x) { return b.abs(x[0]); }
@@ -158,7 +204,9 @@ struct Abs {
 static_assert(Operator<Abs>);
 
 struct Sign {
-  static constexpr OpInfo info{.name = "sign", .aten = "sign;sgn", .signature = Signature::Unary,
+  static constexpr OpInfo info{.name = "sign",
+                               .aten = "sign;sgn",
+                               .signature = Signature::Unary,
                                .doc = "-1, 0 or 1; NaN gives 0"};
   static double ref(Doubles x) { return x[0] > 0 ? 1 : x[0] < 0 ? -1 : 0; }
   static Value body(Builder& b, Values x) {
@@ -169,31 +217,48 @@ struct Sign {
 static_assert(Operator<Sign>);
 
 struct Reciprocal {
-  static constexpr OpInfo info{.name = "reciprocal", .aten = "reciprocal", .signature = Signature::Unary,
-                               .types = TypeRule::PromoteToFloat, .computes = kFloats, .doc = "1 / x"};
+  static constexpr OpInfo info{.name = "reciprocal",
+                               .aten = "reciprocal",
+                               .signature = Signature::Unary,
+                               .types = TypeRule::PromoteToFloat,
+                               .computes = kFloats,
+                               .doc = "1 / x"};
   static double ref(Doubles x) { return 1 / x[0]; }
   static Value body(Builder& b, Values x) { return b.div(b.constant(x[0], 1), x[0]); }
 };
 static_assert(Operator<Reciprocal>);
 
 struct Maximum {
-  static constexpr OpInfo info{.name = "maximum", .aten = "maximum", .signature = Signature::Binary, .arity = 2,
+  static constexpr OpInfo info{.name = "maximum",
+                               .aten = "maximum",
+                               .signature = Signature::Binary,
+                               .arity = 2,
                                .doc = "the greater of x and y; NaN if either is NaN"};
-  static double ref(Doubles x) { return std::isnan(x[0]) || std::isnan(x[1]) ? NAN : std::fmax(x[0], x[1]); }
+  static double ref(Doubles x) {
+    return std::isnan(x[0]) || std::isnan(x[1]) ? NAN : std::fmax(x[0], x[1]);
+  }
   static Value body(Builder& b, Values x) { return b.max_nan(x[0], x[1]); }
 };
 static_assert(Operator<Maximum>);
 
 struct Minimum {
-  static constexpr OpInfo info{.name = "minimum", .aten = "minimum", .signature = Signature::Binary, .arity = 2,
+  static constexpr OpInfo info{.name = "minimum",
+                               .aten = "minimum",
+                               .signature = Signature::Binary,
+                               .arity = 2,
                                .doc = "the lesser of x and y; NaN if either is NaN"};
-  static double ref(Doubles x) { return std::isnan(x[0]) || std::isnan(x[1]) ? NAN : std::fmin(x[0], x[1]); }
+  static double ref(Doubles x) {
+    return std::isnan(x[0]) || std::isnan(x[1]) ? NAN : std::fmin(x[0], x[1]);
+  }
   static Value body(Builder& b, Values x) { return b.min_nan(x[0], x[1]); }
 };
 static_assert(Operator<Minimum>);
 
 struct Fmax {
-  static constexpr OpInfo info{.name = "fmax", .aten = "fmax", .signature = Signature::Binary, .arity = 2,
+  static constexpr OpInfo info{.name = "fmax",
+                               .aten = "fmax",
+                               .signature = Signature::Binary,
+                               .arity = 2,
                                .doc = "the greater of x and y; the other one if either is NaN"};
   static double ref(Doubles x) { return std::fmax(x[0], x[1]); }
   static Value body(Builder& b, Values x) {
@@ -203,7 +268,10 @@ struct Fmax {
 static_assert(Operator<Fmax>);
 
 struct Fmin {
-  static constexpr OpInfo info{.name = "fmin", .aten = "fmin", .signature = Signature::Binary, .arity = 2,
+  static constexpr OpInfo info{.name = "fmin",
+                               .aten = "fmin",
+                               .signature = Signature::Binary,
+                               .arity = 2,
                                .doc = "the lesser of x and y; the other one if either is NaN"};
   static double ref(Doubles x) { return std::fmin(x[0], x[1]); }
   static Value body(Builder& b, Values x) {
@@ -212,7 +280,7 @@ struct Fmin {
 };
 static_assert(Operator<Fmin>);
 
-using Arithmetic = OpList<Add, Sub, Rsub, Mul, Div, DivTrunc, DivFloor, Remainder, Fmod, Neg, Abs, Sign, Reciprocal,
-                          Maximum, Minimum, Fmax, Fmin>;
+using Arithmetic = OpList<Add, Sub, Rsub, Mul, Div, DivTrunc, DivFloor, Remainder, Fmod, Neg, Abs,
+                          Sign, Reciprocal, Maximum, Minimum, Fmax, Fmin>;
 
 }  // namespace spyre::kernels::ops

@@ -1,4 +1,4 @@
-// spyre/kernels/ops/backward.h — what autograd calls for the derivatives of activations.
+// spyre/kernels/ops/backward.h — derivatives of smooth activations, as autograd calls them.
 #pragma once
 #include <cmath>
 #include <numbers>
@@ -16,87 +16,60 @@ inline Value logit_slope(Builder& b, Value grad, Value x, Value low, Value high,
   return b.select(b.bit_or(b.lt(x, low), b.lt(high, x)), b.constant(x, outside), slope);
 }
 
-struct ThresholdBackward {
-  static constexpr OpInfo info{.name = "threshold_backward", .aten = "threshold_backward",
-                               .signature = Signature::FromSchema, .arity = 3,
-                               .types = TypeRule::PromoteTensors, .computes = kNumbers, .max_ulp = 0.5,
-                               .wide_scalars = true, .doc = "grad where x is above the threshold, else 0"};
-  static double ref(Doubles x) { return x[1] <= x[2] ? 0 : x[0]; }
-  static Value body(Builder& b, Values x) { return b.select(b.le(x[1], x[2]), b.constant(x[0], 0), x[0]); }
-};
-static_assert(Operator<ThresholdBackward>);
-
 struct SigmoidBackward {
-  static constexpr OpInfo info{.name = "sigmoid_backward", .aten = "sigmoid_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 2,
+  static constexpr OpInfo info{.name = "sigmoid_backward",
+                               .aten = "sigmoid_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 2,
                                .doc = "grad * (1 - y) * y, y the sigmoid"};
   static double ref(Doubles x) { return x[0] * (1 - x[1]) * x[1]; }
-  static Value body(Builder& b, Values x) { return b.mul(b.mul(x[0], b.sub(b.constant(x[1], 1), x[1])), x[1]); }
+  static Value body(Builder& b, Values x) {
+    return b.mul(b.mul(x[0], b.sub(b.constant(x[1], 1), x[1])), x[1]);
+  }
 };
 static_assert(Operator<SigmoidBackward>);
 
 struct TanhBackward {
-  static constexpr OpInfo info{.name = "tanh_backward", .aten = "tanh_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 1.5,
+  static constexpr OpInfo info{.name = "tanh_backward",
+                               .aten = "tanh_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 1.5,
                                .doc = "grad * (1 - y * y), y the tanh"};
   static double ref(Doubles x) { return x[0] * (1 - x[1] * x[1]); }
   static Value body(Builder& b, Values x) { return b.mul(x[0], one_minus_square(b, x[1])); }
 };
 static_assert(Operator<TanhBackward>);
 
-struct LeakyReluBackward {
-  static constexpr OpInfo info{.name = "leaky_relu_backward", .aten = "leaky_relu_backward",
-                               .signature = Signature::FromSchema, .arity = 4,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 0.5,
-                               .wide_scalars = true, .doc = "grad above 0, slope * grad below"};
-  static double ref(Doubles x) { return x[1] > 0 ? x[0] : x[0] * x[2]; }
-  static Value body(Builder& b, Values x) {
-    return b.select(b.gt(x[1], b.constant(x[1], 0)), x[0], b.mul(x[0], x[2]));
-  }
-};
-static_assert(Operator<LeakyReluBackward>);
-
-struct PreluBackwardSelf {
-  static constexpr OpInfo info{.name = "prelu_backward_self", .aten = "", .arity = 3,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 0.5,
-                               .doc = "gradient of prelu to its input, from (grad, x, weight)"};
-  static double ref(Doubles x) { return x[1] > 0 ? x[0] : x[0] * x[2]; }
-  static Value body(Builder& b, Values x) {
-    return b.select(b.gt(x[1], b.constant(x[1], 0)), x[0], b.mul(x[0], x[2]));
-  }
-};
-static_assert(Operator<PreluBackwardSelf>);
-
-struct PreluBackwardWeight {
-  static constexpr OpInfo info{.name = "prelu_backward_weight", .aten = "", .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 0.5,
-                               .doc = "gradient of prelu to its weight, from (grad, x)"};
-  static double ref(Doubles x) { return x[1] > 0 ? 0 : x[0] * x[1]; }
-  static Value body(Builder& b, Values x) {
-    const Value zero = b.constant(x[0], 0);
-    return b.select(b.gt(x[1], zero), zero, b.mul(x[0], x[1]));
-  }
-};
-static_assert(Operator<PreluBackwardWeight>);
-
 struct EluBackward {
-  static constexpr OpInfo info{.name = "elu_backward", .aten = "elu_backward",
-                               .signature = Signature::FromSchema, .arity = 6,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 4, .wide_scalars = true,
-                               .cancels = true,
-                               .doc = "gradient of elu, from (grad, alpha, scale, input_scale, is_result, x or y)"};
+  static constexpr OpInfo info{
+      .name = "elu_backward",
+      .aten = "elu_backward",
+      .signature = Signature::FromSchema,
+      .arity = 6,
+      .types = TypeRule::PromoteTensors,
+      .computes = kFloats,
+      .cost = Cost::Transcendental,
+      .max_ulp = 4,
+      .wide_scalars = true,
+      .cancels = true,
+      .doc = "gradient of elu, from (grad, alpha, scale, input_scale, is_result, x or y)"};
   static double ref(Doubles x) {
     const double scale_below = x[1] * x[2] * x[3];
     if (x[5] > 0) return x[0] * x[2];
-    return x[4] != 0 ? x[0] * x[3] * (x[5] + x[1] * x[2]) : x[0] * scale_below * std::exp(x[5] * x[3]);
+    return x[4] != 0 ? x[0] * x[3] * (x[5] + x[1] * x[2])
+                     : x[0] * scale_below * std::exp(x[5] * x[3]);
   }
   static Value body(Builder& b, Values x) {
     const Value factor = b.mul(x[1], x[2]);
     const Value from_result = b.mul(b.mul(x[0], x[3]), b.add(x[5], factor));
-    const Value from_input = b.mul(b.mul(b.mul(x[0], x[3]), factor), vector_math::exp(b, b.mul(x[5], x[3])));
+    const Value from_input =
+        b.mul(b.mul(b.mul(x[0], x[3]), factor), vector_math::exp(b, b.mul(x[5], x[3])));
     const Value below = b.select(b.nonzero(x[4]), from_result, from_input);
     return b.select(b.le(x[5], b.constant(x[5], 0)), below, b.mul(x[0], x[2]));
   }
@@ -104,12 +77,19 @@ struct EluBackward {
 static_assert(Operator<EluBackward>);
 
 struct SiluBackward {
-  static constexpr OpInfo info{.name = "silu_backward", .aten = "silu_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 6, .cancels = true,
+  static constexpr OpInfo info{.name = "silu_backward",
+                               .aten = "silu_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .cost = Cost::Transcendental,
+                               .max_ulp = 6,
+                               .cancels = true,
                                .doc = "grad * sigmoid(x) * (1 + x * (1 - sigmoid(x)))"};
-  static double ref(Doubles x) { return x[0] * ref_sigmoid(x[1]) * (1 + x[1] * (1 - ref_sigmoid(x[1]))); }
+  static double ref(Doubles x) {
+    return x[0] * ref_sigmoid(x[1]) * (1 + x[1] * (1 - ref_sigmoid(x[1])));
+  }
   static Value body(Builder& b, Values x) {
     const Value one = b.constant(x[1], 1);
     const Value sigmoid = vector_math::sigmoid(b, x[1]);
@@ -120,11 +100,17 @@ struct SiluBackward {
 static_assert(Operator<SiluBackward>);
 
 struct GeluBackward {
-  static constexpr OpInfo info{.name = "gelu_backward", .aten = "gelu_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 4, .select = "approximate=none",
-                               .cancels = true, .doc = "grad * (normal_cdf(x) + x * normal_pdf(x))"};
+  static constexpr OpInfo info{.name = "gelu_backward",
+                               .aten = "gelu_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .cost = Cost::Transcendental,
+                               .max_ulp = 4,
+                               .select = "approximate=none",
+                               .cancels = true,
+                               .doc = "grad * (normal_cdf(x) + x * normal_pdf(x))"};
   static double ref(Doubles x) {
     const double cdf = 0.5 * std::erfc(-x[1] / std::numbers::sqrt2);
     const double pdf = std::exp(-0.5 * x[1] * x[1]) / std::sqrt(2 * std::numbers::pi);
@@ -142,11 +128,17 @@ struct GeluBackward {
 static_assert(Operator<GeluBackward>);
 
 struct GeluTanhBackward {
-  static constexpr OpInfo info{.name = "gelu_tanh_backward", .aten = "gelu_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 16, .select = "approximate=tanh",
-                               .cancels = true, .doc = "gradient of gelu_tanh, from (grad, x)"};
+  static constexpr OpInfo info{.name = "gelu_tanh_backward",
+                               .aten = "gelu_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .cost = Cost::Transcendental,
+                               .max_ulp = 16,
+                               .select = "approximate=tanh",
+                               .cancels = true,
+                               .doc = "gradient of gelu_tanh, from (grad, x)"};
   static double ref(Doubles x) {
     const double scale = std::sqrt(2 / std::numbers::pi);
     const double tanh = std::tanh(ref_gelu_inner(x[1]));
@@ -159,7 +151,8 @@ struct GeluTanhBackward {
     const Value tanh = vector_math::tanh(b, gelu_inner(b, x[1]));
     const Value left = b.mul(half, b.add(one, tanh));
     const Value square = b.mul(x[1], x[1]);
-    const Value slope = b.mul(b.constant(x[1], scale), b.fma(b.constant(x[1], 3 * 0.044715), square, one));
+    const Value slope =
+        b.mul(b.constant(x[1], scale), b.fma(b.constant(x[1], 3 * 0.044715), square, one));
     const Value right = b.mul(b.mul(b.mul(half, x[1]), one_minus_square(b, tanh)), slope);
     return b.mul(x[0], b.add(left, right));
   }
@@ -167,10 +160,15 @@ struct GeluTanhBackward {
 static_assert(Operator<GeluTanhBackward>);
 
 struct MishBackward {
-  static constexpr OpInfo info{.name = "mish_backward", .aten = "mish_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 6, .cancels = true,
+  static constexpr OpInfo info{.name = "mish_backward",
+                               .aten = "mish_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .cost = Cost::Transcendental,
+                               .max_ulp = 6,
+                               .cancels = true,
                                .doc = "gradient of mish, from (grad, x)"};
   static double ref(Doubles x) {
     const double tanh = std::tanh(std::log1p(std::exp(x[1])));
@@ -185,12 +183,19 @@ struct MishBackward {
 static_assert(Operator<MishBackward>);
 
 struct SoftplusBackward {
-  static constexpr OpInfo info{.name = "softplus_backward", .aten = "softplus_backward",
-                               .signature = Signature::FromSchema, .arity = 4,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 4, .wide_scalars = true,
+  static constexpr OpInfo info{.name = "softplus_backward",
+                               .aten = "softplus_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 4,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .cost = Cost::Transcendental,
+                               .max_ulp = 4,
+                               .wide_scalars = true,
                                .doc = "grad * sigmoid(beta * x); grad above the threshold"};
-  static double ref(Doubles x) { return x[1] * x[2] > x[3] ? x[0] : x[0] * ref_sigmoid(x[1] * x[2]); }
+  static double ref(Doubles x) {
+    return x[1] * x[2] > x[3] ? x[0] : x[0] * ref_sigmoid(x[1] * x[2]);
+  }
   static Value body(Builder& b, Values x) {
     const Value scaled = b.mul(x[1], x[2]);
     return b.select(b.gt(scaled, x[3]), x[0], b.mul(x[0], vector_math::sigmoid(b, scaled)));
@@ -199,72 +204,31 @@ struct SoftplusBackward {
 static_assert(Operator<SoftplusBackward>);
 
 struct LogSigmoidBackward {
-  static constexpr OpInfo info{.name = "log_sigmoid_backward", .aten = "", .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 3.5,
+  static constexpr OpInfo info{.name = "log_sigmoid_backward",
+                               .aten = "",
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .cost = Cost::Transcendental,
+                               .max_ulp = 3.5,
                                .doc = "grad * sigmoid(-x), from (grad, x)"};
   static double ref(Doubles x) { return x[0] * ref_sigmoid(-x[1]); }
-  static Value body(Builder& b, Values x) { return b.mul(x[0], vector_math::sigmoid(b, b.neg(x[1]))); }
+  static Value body(Builder& b, Values x) {
+    return b.mul(x[0], vector_math::sigmoid(b, b.neg(x[1])));
+  }
 };
 static_assert(Operator<LogSigmoidBackward>);
 
-struct HardtanhBackward {
-  static constexpr OpInfo info{.name = "hardtanh_backward", .aten = "hardtanh_backward",
-                               .signature = Signature::FromSchema, .arity = 4,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 0.5,
-                               .wide_scalars = true, .doc = "grad strictly between low and high, else 0"};
-  static double ref(Doubles x) { return x[1] <= x[2] || x[1] >= x[3] ? 0 : x[0]; }
-  static Value body(Builder& b, Values x) {
-    return b.select(b.bit_or(b.le(x[1], x[2]), b.ge(x[1], x[3])), b.constant(x[0], 0), x[0]);
-  }
-};
-static_assert(Operator<HardtanhBackward>);
-
-struct HardsigmoidBackward {
-  static constexpr OpInfo info{.name = "hardsigmoid_backward", .aten = "hardsigmoid_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 1.5,
-                               .doc = "grad / 6 strictly between -3 and 3, else 0"};
-  static double ref(Doubles x) { return x[1] > -3 && x[1] < 3 ? x[0] / 6 : 0; }
-  static Value body(Builder& b, Values x) {
-    const Value sixth = b.mul(x[0], b.constant(x[0], 1.0 / 6));
-    const Value ramp = b.bit_and(b.lt(b.constant(x[1], -3), x[1]), b.lt(x[1], b.constant(x[1], 3)));
-    return b.select(ramp, sixth, b.constant(x[0], 0));
-  }
-};
-static_assert(Operator<HardsigmoidBackward>);
-
-struct HardswishBackward {
-  static constexpr OpInfo info{.name = "hardswish_backward", .aten = "hardswish_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 2,
-                               .cancels = true,
-                               .doc = "grad * (x / 3 + 1 / 2) between -3 and 3, 0 below, grad above"};
-  static double ref(Doubles x) { return x[1] <= -3 ? 0 : x[1] < 3 ? x[0] * (x[1] / 3 + 0.5) : x[0]; }
-  static Value body(Builder& b, Values x) {
-    const Value three = b.constant(x[1], 3);
-    const Value slope = b.add(b.div(x[1], three), b.constant(x[1], 0.5));
-    const Value ramp = b.select(b.lt(x[1], three), b.mul(x[0], slope), x[0]);
-    return b.select(b.le(x[1], b.neg(three)), b.constant(x[0], 0), ramp);
-  }
-};
-static_assert(Operator<HardswishBackward>);
-
-struct SoftshrinkBackward {
-  static constexpr OpInfo info{.name = "softshrink_backward", .aten = "softshrink_backward;hardshrink_backward",
-                               .signature = Signature::FromSchema, .arity = 3,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 0.5,
-                               .wide_scalars = true, .doc = "grad, but 0 where x is within lambda of 0"};
-  static double ref(Doubles x) { return x[1] >= -x[2] && x[1] <= x[2] ? 0 : x[0]; }
-  static Value body(Builder& b, Values x) { return b.select(inside(b, x[1], x[2]), b.constant(x[0], 0), x[0]); }
-};
-static_assert(Operator<SoftshrinkBackward>);
-
 struct LogitBackward {
-  static constexpr OpInfo info{.name = "logit_backward", .aten = "logit_backward",
-                               .signature = Signature::FromSchema, .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 3,
-                               .select = "!eps", .doc = "grad / (x * (1 - x)); NaN outside [0, 1]"};
+  static constexpr OpInfo info{.name = "logit_backward",
+                               .aten = "logit_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 3,
+                               .select = "!eps",
+                               .doc = "grad / (x * (1 - x)); NaN outside [0, 1]"};
   static double ref(Doubles x) { return x[1] < 0 || x[1] > 1 ? NAN : x[0] / (x[1] * (1 - x[1])); }
   static Value body(Builder& b, Values x) {
     return logit_slope(b, x[0], x[1], b.constant(x[1], 0), b.constant(x[1], 1), NAN);
@@ -273,22 +237,27 @@ struct LogitBackward {
 static_assert(Operator<LogitBackward>);
 
 struct LogitClampedBackward {
-  static constexpr OpInfo info{.name = "logit_clamped_backward", .aten = "logit_backward",
-                               .signature = Signature::FromSchema, .arity = 3,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 3,
-                               .select = "eps", .wide_scalars = true,
+  static constexpr OpInfo info{.name = "logit_clamped_backward",
+                               .aten = "logit_backward",
+                               .signature = Signature::FromSchema,
+                               .arity = 3,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 3,
+                               .select = "eps",
+                               .wide_scalars = true,
                                .doc = "grad / (x * (1 - x)); 0 outside [eps, 1 - eps]"};
-  static double ref(Doubles x) { return x[1] < x[2] || x[1] > 1 - x[2] ? 0 : x[0] / (x[1] * (1 - x[1])); }
+  static double ref(Doubles x) {
+    return x[1] < x[2] || x[1] > 1 - x[2] ? 0 : x[0] / (x[1] * (1 - x[1]));
+  }
   static Value body(Builder& b, Values x) {
     return logit_slope(b, x[0], x[1], x[2], b.sub(b.constant(x[1], 1), x[2]), 0);
   }
 };
 static_assert(Operator<LogitClampedBackward>);
 
-using Backward = OpList<ThresholdBackward, SigmoidBackward, TanhBackward, LeakyReluBackward,
-                        PreluBackwardSelf, PreluBackwardWeight, EluBackward, SiluBackward,
-                        GeluBackward, GeluTanhBackward, MishBackward, SoftplusBackward,
-                        LogSigmoidBackward, HardtanhBackward, HardsigmoidBackward,
-                        HardswishBackward, SoftshrinkBackward, LogitBackward, LogitClampedBackward>;
+using Backward =
+    OpList<SigmoidBackward, TanhBackward, EluBackward, SiluBackward, GeluBackward, GeluTanhBackward,
+           MishBackward, SoftplusBackward, LogSigmoidBackward, LogitBackward, LogitClampedBackward>;
 
 }  // namespace spyre::kernels::ops

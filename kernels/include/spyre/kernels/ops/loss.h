@@ -7,8 +7,12 @@
 namespace spyre::kernels::ops {
 
 struct SquaredError {
-  static constexpr OpInfo info{.name = "squared_error", .aten = "", .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 2,
+  static constexpr OpInfo info{.name = "squared_error",
+                               .aten = "",
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 2,
                                .doc = "(x - target)^2"};
   static double ref(Doubles x) { return (x[0] - x[1]) * (x[0] - x[1]); }
   static Value body(Builder& b, Values x) {
@@ -19,8 +23,12 @@ struct SquaredError {
 static_assert(Operator<SquaredError>);
 
 struct SquaredErrorBackward {
-  static constexpr OpInfo info{.name = "squared_error_backward", .aten = "", .arity = 4,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 2,
+  static constexpr OpInfo info{.name = "squared_error_backward",
+                               .aten = "",
+                               .arity = 4,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 2,
                                .wide_scalars = true,
                                .doc = "norm * (x - target) * grad, from (grad, x, target, norm)"};
   static double ref(Doubles x) { return x[3] * (x[1] - x[2]) * x[0]; }
@@ -29,8 +37,12 @@ struct SquaredErrorBackward {
 static_assert(Operator<SquaredErrorBackward>);
 
 struct AbsoluteError {
-  static constexpr OpInfo info{.name = "absolute_error", .aten = "", .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 0.5,
+  static constexpr OpInfo info{.name = "absolute_error",
+                               .aten = "",
+                               .arity = 2,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 0.5,
                                .doc = "|x - target|"};
   static double ref(Doubles x) { return std::fabs(x[0] - x[1]); }
   static Value body(Builder& b, Values x) { return b.abs(b.sub(x[0], x[1])); }
@@ -38,8 +50,13 @@ struct AbsoluteError {
 static_assert(Operator<AbsoluteError>);
 
 struct SmoothL1 {
-  static constexpr OpInfo info{.name = "smooth_l1", .aten = "", .arity = 3, .types = TypeRule::PromoteTensors,
-                               .computes = kFloats, .max_ulp = 4, .wide_scalars = true,
+  static constexpr OpInfo info{.name = "smooth_l1",
+                               .aten = "",
+                               .arity = 3,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 4,
+                               .wide_scalars = true,
                                .doc = "smooth L1 loss of one element, from (x, target, beta)"};
   static double ref(Doubles x) {
     const double z = std::fabs(x[0] - x[1]);
@@ -54,8 +71,12 @@ struct SmoothL1 {
 static_assert(Operator<SmoothL1>);
 
 struct SmoothL1Backward {
-  static constexpr OpInfo info{.name = "smooth_l1_backward", .aten = "", .arity = 5,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 3,
+  static constexpr OpInfo info{.name = "smooth_l1_backward",
+                               .aten = "",
+                               .arity = 5,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 3,
                                .wide_scalars = true,
                                .doc = "gradient of smooth_l1, from (grad, x, target, beta, norm)"};
   static double ref(Doubles x) {
@@ -74,8 +95,13 @@ struct SmoothL1Backward {
 static_assert(Operator<SmoothL1Backward>);
 
 struct Huber {
-  static constexpr OpInfo info{.name = "huber", .aten = "", .arity = 3, .types = TypeRule::PromoteTensors,
-                               .computes = kFloats, .max_ulp = 4, .wide_scalars = true,
+  static constexpr OpInfo info{.name = "huber",
+                               .aten = "",
+                               .arity = 3,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 4,
+                               .wide_scalars = true,
                                .doc = "Huber loss of one element, from (x, target, delta)"};
   static double ref(Doubles x) {
     const double z = std::fabs(x[0] - x[1]);
@@ -90,8 +116,12 @@ struct Huber {
 static_assert(Operator<Huber>);
 
 struct HuberBackward {
-  static constexpr OpInfo info{.name = "huber_backward", .aten = "", .arity = 5,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 3,
+  static constexpr OpInfo info{.name = "huber_backward",
+                               .aten = "",
+                               .arity = 5,
+                               .types = TypeRule::PromoteTensors,
+                               .computes = kFloats,
+                               .max_ulp = 3,
                                .wide_scalars = true,
                                .doc = "gradient of huber, from (grad, x, target, delta, norm)"};
   static double ref(Doubles x) {
@@ -110,10 +140,16 @@ struct HuberBackward {
 static_assert(Operator<HuberBackward>);
 
 struct BinaryCrossEntropy {
-  static constexpr OpInfo info{.name = "binary_cross_entropy", .aten = "", .arity = 2,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats,
-                               .cost = Cost::Transcendental, .max_ulp = 8, .cancels = true,
-                               .doc = "-(t log x + (1 - t) log(1 - x)), logarithms at least -100, from (x, target)"};
+  static constexpr OpInfo info{
+      .name = "binary_cross_entropy",
+      .aten = "",
+      .arity = 2,
+      .types = TypeRule::PromoteTensors,
+      .computes = kFloats,
+      .cost = Cost::Transcendental,
+      .max_ulp = 8,
+      .cancels = true,
+      .doc = "-(t log x + (1 - t) log(1 - x)), logarithms at least -100, from (x, target)"};
   static double ref(Doubles x) {
     const double low = std::fmax(std::log(x[0]), -100);
     const double high = std::fmax(std::log1p(-x[0]), -100);
@@ -129,11 +165,18 @@ struct BinaryCrossEntropy {
 static_assert(Operator<BinaryCrossEntropy>);
 
 struct BinaryCrossEntropyBackward {
-  static constexpr OpInfo info{.name = "binary_cross_entropy_backward", .aten = "", .arity = 3,
-                               .types = TypeRule::PromoteTensors, .computes = kFloats, .max_ulp = 4,
-                               .wide_scalars = true,
-                               .doc = "grad * (x - t) / max(x (1 - x), 1e-12), from (grad, x, target)"};
-  static double ref(Doubles x) { return x[0] * (x[1] - x[2]) / std::fmax((1 - x[1]) * x[1], 1e-12); }
+  static constexpr OpInfo info{
+      .name = "binary_cross_entropy_backward",
+      .aten = "",
+      .arity = 3,
+      .types = TypeRule::PromoteTensors,
+      .computes = kFloats,
+      .max_ulp = 4,
+      .wide_scalars = true,
+      .doc = "grad * (x - t) / max(x (1 - x), 1e-12), from (grad, x, target)"};
+  static double ref(Doubles x) {
+    return x[0] * (x[1] - x[2]) / std::fmax((1 - x[1]) * x[1], 1e-12);
+  }
   static Value body(Builder& b, Values x) {
     const Value spread = b.mul(b.sub(b.constant(x[1], 1), x[1]), x[1]);
     const Value divisor = b.max_nan(spread, b.constant(x[1], 1e-12));
