@@ -213,8 +213,8 @@ def setup_package() -> None:
     environment.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
     if shutil.which("ccache") is not None:
         environment.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
-    flags = ["--no-build-isolation", "--no-deps", "--config-settings=build-dir=build/wheel"]
-    run([*PIP, "install", "--quiet", "--force-reinstall", *flags, "."], env=environment)
+    flags = ["--force-reinstall", "--no-build-isolation", "--no-deps"]
+    run([*PIP, "install", "--quiet", *flags, "."], env=environment)
     mark_done("package", key)
 
 
