@@ -20,7 +20,7 @@ struct FusionLimits {
   std::size_t nodes = 64;
   std::size_t arguments = 24;
   std::int64_t long_row = 16'384;   // elements
-  std::int64_t few_rows = 32;       // below this, long rows are not fused: each would occupy one core
+  std::int64_t few_rows = 8;        // fewer long rows are not fused: each would occupy one core
   Bytes scratchpad;
 };
 

@@ -105,7 +105,7 @@ class SpecBuilder {
     const std::uint16_t value = values_[slot];
     const DType result = spec().steps[value].result;
     if (result == view) return value;
-    return add({.kind = Step::Kind::Apply, .op = kernels::op_named("copy"), .compute = view, .result = view,
+    return add({.kind = Step::Kind::Apply, .op = kernels::op_named("cast"), .compute = view, .result = view,
                 .level = spec().steps[value].level, .inputs = {value}});
   }
 

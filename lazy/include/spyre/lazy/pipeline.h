@@ -12,11 +12,11 @@
 namespace spyre::lazy {
 
 struct PipelineOptions {
-  std::string_view passes;          // "-fuse_rows,-duplicates": switched off
+  std::string_view passes{};        // "-fuse_rows,-duplicates": switched off
   bool verify = false;              // check the graph after every pass; throws InternalError naming the pass
   Bytes scratchpad = {1'625'344};   // usable LX per core: the bound of row kernels
   /// Called after each pass that changed something, with text made only then. For SPYRE_LOG and SPYRE_DUMP.
-  std::function<void(std::string_view pass, const std::string& printed)> on_change;
+  std::function<void(std::string_view pass, const std::string& printed)> on_change{};
 };
 
 /// The compiled trace without addresses: what runs, in order.
