@@ -120,7 +120,9 @@ class LaunchPlanBuilder {
     const std::span<const TraceOperand> operands = trace_.operands(recorded);
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Geometry g = trace_.geometries()[operands[i].geometry];
-      out_.addresses.push_back({static_cast<std::uint32_t>(first + p.base_word(i)), operands[i].buffer,
+      // The graph's buffer: a pass may have put an equal one in its place.
+      const std::uint32_t buffer = plan_.graph.all_operands(plan_.graph.nodes[number])[i].index;
+      out_.addresses.push_back({static_cast<std::uint32_t>(first + p.base_word(i)), buffer,
                                 static_cast<std::uint64_t>(g.offset()) * g.type().size});
     }
     finish_step(group, library_work(plan_.graph, plan_.graph.nodes[number], call->cost()), std::move(touches));
