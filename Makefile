@@ -7,6 +7,10 @@ RUN := .venv/bin/python
 
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export HF_HUB_OFFLINE := 1
+# A second checkout finds the first one's objects; precompiled headers are what the sloppiness is for.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-cpp test-python bench lint docs clean
