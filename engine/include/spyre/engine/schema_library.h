@@ -1,0 +1,28 @@
+// spyre/engine/schema_library.h — library operations that need no code of their own: PyTorch's schema says it all.
+//
+// One boxed adapter serves every row: it splits the arguments into tensors and the rest, finds the results' geometry
+// with PyTorch's own shape functions (remembered by arguments and geometry), records one library operation, and at run
+// time calls the CPU kernel over device memory. A row only states what a schema cannot.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace spyre::engine {
+
+/// One operator of the library tier, with its in-place and out forms.
+struct SchemaLibraryRow {
+  std::string_view aten;               // functional overload: "gather", "index.Tensor"
+  /// Along dimension 0 the work is independent, for operands of this rank (0: never split). The pieces depend on
+  /// the shapes alone.
+  std::uint8_t batch_rank = 0;
+  bool faults = false;                 // checks indices at run time: the Python line is kept
+  /// Tensor arguments that the kernel changes although the schema hides it.
+  std::string_view also_writes = {};
+  /// Index tensors of these types make the result's shape depend on data: the call goes to the host.
+  bool masks_on_host = false;
+};
+
+std::span<const SchemaLibraryRow> schema_library_rows();
+
+}  // namespace spyre::engine

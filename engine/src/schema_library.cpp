@@ -1,0 +1,195 @@
+// spyre/engine/schema_library.cpp — the boxed adapter of the library tier: record now, call the CPU kernel later.
+#include "spyre/engine/schema_library.h"
+
+#include <ATen/native/Resize.h>
+
+#include <algorithm>
+
+#include "schema_arguments.h"
+#include "schema_shapes.h"
+#include "spyre/base/error.h"
+#include "spyre/engine/error_boundary.h"
+#include "spyre/engine/fallback.h"
+#include "spyre/engine/library_op.h"
+#include "spyre/engine/operators.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+namespace {
+
+using c10::OperatorHandle;
+using torch::jit::Stack;
+
+/// What runs: an operator with its plain arguments; the first tensors are read, the rest are results to fill.
+struct SchemaCall {
+  OperatorHandle op;
+  SchemaArguments arguments;
+  std::vector<bool> results = {};  // per result: is there a tensor to fill
+  bool in_place = false;           // results are among the arguments
+  bool takes_outputs = false;      // op is an out form: results go in as its last arguments
+  std::int64_t batch = 0;          // extent to split, 0: do not split
+  std::uint64_t elements = 0;
+
+  std::string_view name() const { return op.operator_name().name; }
+  void describe(KeyWriter& key) const;
+  std::int64_t work_items() const { return batch == 0 ? 1 : panels().count(); }
+  Panels panels() const { return Panels::of(batch, 32, 1); }
+  kernels::LibraryCost cost() const { return {.macs = 0, .lane_ops = elements}; }
+  void run(Tensors operands, std::int64_t first, std::int64_t last) const;
+  void call(Tensors inputs, Tensors outputs) const;
+};
+
+void SchemaCall::describe(KeyWriter& key) const {
+  key(takes_outputs, in_place, batch);
+  for (const std::string& text : {op.operator_name().overload_name, arguments.key()}) {
+    key(text.size());
+    for (const char c : text) key(c);
+  }
+  for (const bool defined : results) key(defined);
+}
+
+void SchemaCall::call(Tensors inputs, Tensors outputs) const {
+  Stack stack = arguments.with_tensors(inputs);
+  if (takes_outputs) stack.insert(stack.end(), outputs.begin(), outputs.end());
+  op.callBoxed(stack);
+  if (takes_outputs || in_place) return;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i]) outputs[next++].copy_(stack[i].toTensor());
+}
+
+void SchemaCall::run(Tensors operands, std::int64_t first, std::int64_t last) const {
+  const std::size_t inputs = arguments.slots().size();
+  if (batch == 0) return call(operands.first(inputs), operands.subspan(inputs));
+  for (std::int64_t piece = first; piece < last; ++piece) {
+    std::vector<at::Tensor> part;
+    for (const at::Tensor& t : operands) part.push_back(panels().slice(t, 0, piece));
+    call(Tensors(part).first(inputs), Tensors(part).subspan(inputs));
+  }
+}
+
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+bool names(std::string_view list, std::string_view name) {
+  const std::size_t at = list.find(name);
+  return at != std::string_view::npos && !name.empty();
+}
+
+/// Serves one overload.
+class SchemaLibraryKernel final : public c10::OperatorKernel {
+ public:
+  SchemaLibraryKernel(const SchemaLibraryRow& row, std::optional<OperatorHandle> out, SchemaShapes& shapes)
+      : row_(row), out_(std::move(out)), shapes_(shapes) {}
+
+  void operator()(const OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+    bounded([&] { serve(op, *stack); });
+  }
+
+ private:
+  void serve(const OperatorHandle& op, Stack& stack);
+  bool needs_host(const OperatorHandle& op, const Stack& stack) const;
+  std::vector<at::Tensor> written(const OperatorHandle& op, const SchemaArguments& call) const;
+  std::vector<at::Tensor> hidden(const OperatorHandle& op, const SchemaArguments& call) const;
+  void record(SchemaCall call, const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) const;
+
+  SchemaLibraryRow row_;
+  std::optional<OperatorHandle> out_;   // the form that fills results in place, if the operator has one
+  SchemaShapes& shapes_;
+};
+
+bool is_mask(const c10::IValue& value) {
+  if (!value.isTensor() || !value.toTensor().defined()) return false;
+  const c10::ScalarType type = value.toTensor().scalar_type();
+  return type == c10::ScalarType::Bool || type == c10::ScalarType::Byte;
+}
+
+bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stack) const {
+  if (!row_.masks_on_host) return false;
+  for (std::size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
+    if (!stack[i].isList()) continue;
+    for (const c10::IValue& element : stack[i].toListRef())
+      if (is_mask(element)) return true;
+  }
+  return false;
+}
+
+std::vector<at::Tensor> SchemaLibraryKernel::written(const OperatorHandle& op, const SchemaArguments& call) const {
+  std::vector<at::Tensor> tensors;
+  for (std::size_t i = 0; i < call.slots().size(); ++i)
+    if (is_written(op.schema().arguments()[call.slots()[i].argument])) tensors.push_back(call.tensors()[i]);
+  return tensors;
+}
+
+std::vector<at::Tensor> SchemaLibraryKernel::hidden(const OperatorHandle& op, const SchemaArguments& call) const {
+  std::vector<at::Tensor> tensors;
+  for (std::size_t i = 0; i < call.slots().size(); ++i)
+    if (names(row_.also_writes, op.schema().arguments()[call.slots()[i].argument].name()))
+      tensors.push_back(call.tensors()[i]);
+  return tensors;
+}
+
+std::int64_t batch_of(const SchemaLibraryRow& row, const std::vector<at::Tensor>& inputs,
+                      const std::vector<at::Tensor>& outputs) {
+  const auto fits = [&](const at::Tensor& t) {
+    return t.dim() == row.batch_rank && t.size(0) == inputs.front().size(0);
+  };
+  const bool split = row.batch_rank != 0 && std::all_of(inputs.begin(), inputs.end(), fits) &&
+                     std::all_of(outputs.begin(), outputs.end(), fits);
+  return split ? inputs.front().size(0) : 0;
+}
+
+void SchemaLibraryKernel::record(SchemaCall call, const std::vector<at::Tensor>& inputs,
+                                 const std::vector<at::Tensor>& outputs) const {
+  call.batch = batch_of(row_, inputs, outputs);
+  for (const at::Tensor& t : outputs) call.elements += static_cast<std::uint64_t>(t.numel());
+  const auto pointers = [](const std::vector<at::Tensor>& tensors) {
+    c10::SmallVector<const at::Tensor*, 8> list;
+    for (const at::Tensor& t : tensors) list.push_back(&t);
+    return list;
+  };
+  const auto in = pointers(inputs), out = pointers(outputs);
+  record_library(call, TensorArguments(in.data(), in.size()), TensorArguments(out.data(), out.size()),
+                 row_.faults ? current_source() : 0);
+}
+
+void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
+  if (needs_host(op, stack)) return fall_back(op, &stack);
+  const SchemaArguments call = SchemaArguments::take_apart(op, stack);
+  const auto results = shapes_.results(op, call);
+  const std::vector<at::Tensor> in_place = written(op, call);
+  torch::jit::drop(stack, op.schema().arguments().size());
+
+  SchemaCall recorded{.op = op, .arguments = call.without_tensors(), .in_place = !in_place.empty()};
+  std::vector<at::Tensor> outputs = in_place;
+  if (recorded.in_place) {
+    for (std::size_t i = 0; i < in_place.size(); ++i)
+      at::native::resize_output(in_place[i], (*results)[i].sizes);
+    for (const at::Tensor& t : in_place) stack.emplace_back(t);
+  } else {
+    for (const ResultGeometry& r : *results) {
+      recorded.results.push_back(r.defined);
+      if (r.defined) outputs.push_back(empty_strided(r.sizes, r.strides, r.type, call.tensors().front().device()));
+      stack.emplace_back(r.defined ? outputs.back() : at::Tensor());
+    }
+    const bool all = outputs.size() == results->size();
+    if (out_ && all) recorded.op = *out_, recorded.takes_outputs = true;
+  }
+  for (const at::Tensor& t : hidden(op, call)) outputs.push_back(t);
+  record(std::move(recorded), call.tensors(), outputs);
+}
+
+}  // namespace
+
+void register_schema_library(Registrations& registrations) {
+  static SchemaShapes shapes;
+  for (const SchemaLibraryRow& row : schema_library_rows()) {
+    const Forms forms = forms_of(row.aten);
+    registrations.add_boxed<SchemaLibraryKernel>(*forms.functional, row, forms.out, shapes);
+    for (const auto& form : {forms.in_place, forms.out})
+      if (form) registrations.add_boxed<SchemaLibraryKernel>(*form, row, std::nullopt, shapes);
+  }
+}
+
+}  // namespace spyre::engine

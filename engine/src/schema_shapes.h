@@ -1,0 +1,39 @@
+// spyre/engine/schema_shapes.h — the geometry of an operator's results, from PyTorch's own rules, remembered.
+#pragma once
+#include <c10/core/ScalarType.h>
+#include <c10/util/DimVector.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "schema_arguments.h"
+#include "spyre/base/mutex.h"
+
+namespace spyre::engine {
+
+/// Geometry of one result. An operator may give no tensor at all (masked-out gradients).
+struct ResultGeometry {
+  bool defined = true;
+  c10::DimVector sizes, strides;
+  c10::ScalarType type{};
+};
+using ResultGeometries = std::vector<ResultGeometry>;
+
+/// Bounded; internally synchronized.
+class SchemaShapes {
+ public:
+  /// Raises what CPU would raise for these arguments: the first call of its kind is tried on zeros on the CPU, so that
+  /// types that the CPU kernel lacks are refused here and not when the operation runs.
+  std::shared_ptr<const ResultGeometries> results(const c10::OperatorHandle& op, const SchemaArguments& call)
+      SPYRE_EXCLUDES(mutex_);
+
+ private:
+  static constexpr std::size_t kCapacity = 4096;
+  Mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const ResultGeometries>> known_ SPYRE_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, bool> tried_ SPYRE_GUARDED_BY(mutex_);
+};
+
+}  // namespace spyre::engine
