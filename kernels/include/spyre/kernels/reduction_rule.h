@@ -1,0 +1,31 @@
+// spyre/kernels/reduction_rule.h — identity, accumulate, combine and finish of each reduction, as micro-ops.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "spyre/kernels/builder.h"
+#include "spyre/kernels/op.h"
+
+namespace spyre::kernels {
+
+/// One component of a reduction's running state. Most have one; the arg-reductions have a value and an index.
+struct StateRule {
+  Lane lane{};
+  std::uint64_t identity = 0;
+};
+
+std::vector<StateRule> state_rules(Reduction r, DType compute);
+
+/// The state after one more element: `x` in the compute type, at I64 `position` along the reduced dimension.
+std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position, std::span<const Value> state);
+
+/// The state of the elements of both sides together.
+std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left, std::span<const Value> right);
+
+/// The outcome, in storage type `result`.
+Value finish(Builder& b, Reduction r, std::span<const Value> state, DType result);
+
+constexpr bool is_arg(Reduction r) { return r == Reduction::ArgMax || r == Reduction::ArgMin; }
+
+}  // namespace spyre::kernels

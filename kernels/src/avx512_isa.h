@@ -1,0 +1,46 @@
+// spyre/kernels/avx512_isa.h — 512-bit registers, 16 lanes, masks in k registers (needs F, BW, DQ, VL).
+#pragma once
+#include "vector_isa.h"
+
+namespace spyre::kernels {
+
+/// Confined to one compilation.
+class Avx512Isa final : public VectorIsa {
+ public:
+  using VectorIsa::VectorIsa;
+
+  int lanes() const override { return 16; }
+  x86::Vec fresh() override { return cc.newZmm(); }
+  x86::Vec half(const x86::Reg& r) const override { return r.as<x86::Vec>().ymm(); }
+  x86::Mem constant_operand(std::uint8_t width, std::uint64_t bits) override;
+  InstId direct(Micro op, Lane lane) const override;
+  InstId round_instruction(Lane lane) const override;
+
+  Lanes mask_constant(bool value) override;
+  Lanes compare(Micro op, const Lanes& a, const Lanes& b) override;
+  Lanes unordered(const Lanes& a, const Lanes& b) override;
+  Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) override;
+  Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) override;
+  Lanes mask_not(const Lanes& a) override;
+  Lanes mask_to_int(const Lanes& mask) override;
+  Lanes with_width(const Lanes& mask, std::uint8_t width) override;
+  Active first_lanes(const x86::Gp& count) override;
+  void or_any(const x86::Mem& into, const Lanes& mask, const Active& active) override;
+
+  Lanes multiply_i64(const Lanes& a, const Lanes& b) override;
+  Lanes shift_right_arith_i64(const Lanes& a, const Lanes& count) override;
+  Lanes convert_i64(const Lanes& a, Lane to) override;
+  Lanes convert_to_i64(const Lanes& a) override;
+  x86::Vec upper_half(const x86::Vec& r) override;
+  x86::Vec join(const x86::Vec& low_half, const x86::Vec& high_half) override;
+
+  Lanes load(DType type, const x86::Mem& at, const Active& active) override;
+  void store(DType type, const x86::Mem& at, const Lanes& value, const Active& active) override;
+
+ private:
+  Lanes compare_with(InstId id, int predicate, const Lanes& a, const Lanes& b);
+  x86::KReg mask_part(const Active& active, std::uint8_t width, int part) const;
+  void store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active, int part);
+};
+
+}  // namespace spyre::kernels
