@@ -60,7 +60,7 @@ struct Step {
   DType compute{}, result{};
   Level level{};
   std::uint16_t argument = 0;  // Load, Store: index in `arguments`; Param: parameter slot
-  std::vector<std::uint16_t> inputs;
+  std::vector<std::uint16_t> inputs = {};
   friend bool operator==(const Step&, const Step&) = default;
 };
 
@@ -69,8 +69,8 @@ struct KernelSpec {
   Form form{};
   std::uint8_t rank = 1;  // loop dimensions, >= 1 (Column: >= 2)
   std::uint16_t params = 0;
-  std::vector<ArgumentSpec> arguments;
-  std::vector<Step> steps;
+  std::vector<ArgumentSpec> arguments = {};
+  std::vector<Step> steps = {};
   friend bool operator==(const KernelSpec&, const KernelSpec&) = default;
 
   /// Canonical bytes: equal exactly if the specs are equal.

@@ -18,7 +18,15 @@ Value log(Builder& b, Value x);      // 1 ulp
 Value log1p(Builder& b, Value x);    // 2 ulp
 Value sigmoid(Builder& b, Value x);  // 2.5 ulp; never underflows early
 Value tanh(Builder& b, Value x);     // 2 ulp
+Value asinh(Builder& b, Value x);    // 2 ulp; the library's overflows where x * x does
+Value acosh(Builder& b, Value x);    // 2 ulp; likewise
 Value erf(Builder& b, Value x);      // 2 ulp
+
+/// sigmoid(x) and 1 - sigmoid(x), both with all their digits.
+struct SigmoidPair {
+  Value of_x, of_minus_x;
+};
+SigmoidPair sigmoid_pair(Builder& b, Value x);
 
 /// The magnitude of x with the sign bit of y.
 Value copysign(Builder& b, Value x, Value y);

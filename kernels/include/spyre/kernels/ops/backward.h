@@ -41,7 +41,7 @@ struct TanhBackward {
                                .computes = kFloats,
                                .max_ulp = 1.5,
                                .doc = "grad * (1 - y * y), y the tanh"};
-  static double ref(Doubles x) { return x[0] * (1 - x[1] * x[1]); }
+  static double ref(Doubles x) { return x[0] * ((1 - x[1]) * (1 + x[1])); }
   static Value body(Builder& b, Values x) { return b.mul(x[0], one_minus_square(b, x[1])); }
 };
 static_assert(Operator<TanhBackward>);
@@ -61,7 +61,7 @@ struct EluBackward {
       .doc = "gradient of elu, from (grad, alpha, scale, input_scale, is_result, x or y)"};
   static double ref(Doubles x) {
     const double scale_below = x[1] * x[2] * x[3];
-    if (x[5] > 0) return x[0] * x[2];
+    if (!(x[5] <= 0)) return x[0] * x[2];
     return x[4] != 0 ? x[0] * x[3] * (x[5] + x[1] * x[2])
                      : x[0] * scale_below * std::exp(x[5] * x[3]);
   }
@@ -91,10 +91,9 @@ struct SiluBackward {
     return x[0] * ref_sigmoid(x[1]) * (1 + x[1] * (1 - ref_sigmoid(x[1])));
   }
   static Value body(Builder& b, Values x) {
-    const Value one = b.constant(x[1], 1);
-    const Value sigmoid = vector_math::sigmoid(b, x[1]);
-    const Value slope = b.add(one, b.mul(x[1], b.sub(one, sigmoid)));
-    return b.mul(b.mul(x[0], sigmoid), slope);
+    const vector_math::SigmoidPair sigmoid = vector_math::sigmoid_pair(b, x[1]);
+    const Value slope = b.fma(x[1], sigmoid.of_minus_x, b.constant(x[1], 1));
+    return b.mul(b.mul(x[0], sigmoid.of_x), slope);
   }
 };
 static_assert(Operator<SiluBackward>);
@@ -135,7 +134,7 @@ struct GeluTanhBackward {
                                .types = TypeRule::PromoteTensors,
                                .computes = kFloats,
                                .cost = Cost::Transcendental,
-                               .max_ulp = 16,
+                               .max_ulp = 8,
                                .select = "approximate=tanh",
                                .cancels = true,
                                .doc = "gradient of gelu_tanh, from (grad, x)"};
@@ -146,15 +145,13 @@ struct GeluTanhBackward {
     return x[0] * (0.5 * (1 + tanh) + 0.5 * x[1] * (1 - tanh * tanh) * slope);
   }
   static Value body(Builder& b, Values x) {
-    const Value half = b.constant(x[1], 0.5), one = b.constant(x[1], 1);
-    const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    const Value tanh = vector_math::tanh(b, gelu_inner(b, x[1]));
-    const Value left = b.mul(half, b.add(one, tanh));
-    const Value square = b.mul(x[1], x[1]);
+    const double scale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    const vector_math::SigmoidPair sigmoid = vector_math::sigmoid_pair(b, gelu_inner(b, x[1]));
+    const Value square = b.mul(x[1], x[1]), one = b.constant(x[1], 1);
     const Value slope =
         b.mul(b.constant(x[1], scale), b.fma(b.constant(x[1], 3 * 0.044715), square, one));
-    const Value right = b.mul(b.mul(b.mul(half, x[1]), one_minus_square(b, tanh)), slope);
-    return b.mul(x[0], b.add(left, right));
+    const Value inner = b.fma(b.mul(x[1], sigmoid.of_minus_x), slope, one);
+    return b.mul(x[0], b.mul(sigmoid.of_x, inner));
   }
 };
 static_assert(Operator<GeluTanhBackward>);
@@ -175,9 +172,13 @@ struct MishBackward {
     return x[0] * (tanh + x[1] * ref_sigmoid(x[1]) * (1 - tanh * tanh));
   }
   static Value body(Builder& b, Values x) {
-    const Value tanh = tanh_softplus(b, x[1]);
+    // 1 - tanh^2 = 4 (n + 1) / (n + 2)^2 keeps its digits where tanh is near 1.
+    const Value n = softplus_power(b, x[1]), divisor = b.add(n, b.constant(n, 2));
+    const Value tanh = b.div(n, divisor);
+    const Value four = b.constant(n, 4);
+    const Value rest = b.div(b.fma(four, n, four), b.mul(divisor, divisor));
     const Value product = b.mul(x[1], vector_math::sigmoid(b, x[1]));
-    return b.mul(x[0], b.fma(product, one_minus_square(b, tanh), tanh));
+    return b.mul(x[0], b.fma(product, rest, tanh));
   }
 };
 static_assert(Operator<MishBackward>);

@@ -91,7 +91,7 @@ struct Lerp {
                                .arity = 3,
                                .types = TypeRule::PromoteTensors,
                                .computes = kFloats,
-                               .max_ulp = 2,
+                               .max_ulp = 4,
                                .wide_scalars = true,
                                .cancels = true,
                                .doc = "x + w * (y - x), from whichever end is nearer"};
@@ -143,7 +143,7 @@ struct DropoutBackward {
                                .arity = 3,
                                .types = TypeRule::PromoteTensors,
                                .computes = kFloats,
-                               .max_ulp = 1,
+                               .max_ulp = 1.5,
                                .wide_scalars = true,
                                .doc = "grad * mask * scale"};
   static double ref(Doubles x) { return x[0] * x[1] * x[2]; }
