@@ -1,0 +1,49 @@
+// spyre/engine/operand.h — the inputs of an operator as they arrive, and the types that follow from them.
+#pragma once
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+
+#include <optional>
+#include <span>
+
+#include "spyre/base/dtype.h"
+#include "spyre/kernels/op.h"
+
+namespace spyre::engine {
+
+/// One input of an operator: a tensor on the device, or a number. A 0-dimensional CPU tensor is a number that takes
+/// part in type promotion as a tensor does. Borrows its tensor.
+class Operand {
+ public:
+  Operand(
+      const at::Tensor&
+          tensor);  // NOLINT(google-explicit-constructor): operands are written as plain tensors
+  Operand(const c10::Scalar& number) : number_(number) {}  // NOLINT(google-explicit-constructor)
+  Operand(double number) : number_(number) {}              // NOLINT(google-explicit-constructor)
+
+  bool on_device() const { return device_tensor_; }
+  const at::Tensor& tensor() const { return *tensor_; }
+  /// The tensor that takes part in type promotion, or nullptr for a plain number.
+  const at::Tensor* promoting() const { return tensor_; }
+  const c10::Scalar& number() const { return number_; }
+
+ private:
+  const at::Tensor* tensor_ = nullptr;
+  bool device_tensor_ = false;
+  c10::Scalar number_;
+};
+
+using Operands = std::span<const Operand>;
+
+/// What an operator computes in, and what it gives.
+struct Types {
+  DType compute{}, result{};
+  c10::ScalarType common{}, returned{};  // the same, in torch's terms
+};
+
+/// The common type of the operands, as torch.result_type.
+c10::ScalarType common_type(kernels::TypeRule rule, Operands operands);
+/// Nothing if the common type is not a native one.
+std::optional<Types> types_of(kernels::TypeRule rule, c10::ScalarType common);
+
+}  // namespace spyre::engine

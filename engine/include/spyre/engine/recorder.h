@@ -1,0 +1,54 @@
+// spyre/engine/recorder.h — records primitive operations over torch tensors, and the words that composite operators
+// (softmax, norms, losses) are written in.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+
+#include "spyre/base/dims.h"
+#include "spyre/engine/operand.h"
+#include "spyre/kernels/op.h"
+
+namespace spyre::engine {
+
+/// One pointwise operation: which op, and the types of Types.
+struct PointwiseOp {
+  OpId op;
+  DType compute{}, result{};
+  std::uint32_t source = 0;  // the Python line, for ops that can fault
+};
+
+/// out = op(operands), over out's sizes, to which the operands broadcast. `out` must not overlap itself; an operand
+/// that overlaps it in another way than being the same view is copied first. Records nothing if out is empty.
+void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor& out);
+
+/// The same into a new tensor of op.result, with the strides that TensorIterator would give it.
+at::Tensor pointwise(const PointwiseOp& op, Operands operands);
+
+/// A new tensor: op on operands, computed in and rounded to `type`.
+at::Tensor apply(OpId op, DType type, std::initializer_list<Operand> operands);
+/// The same, computed in another type than the result's.
+at::Tensor apply(OpId op, DType compute, DType result, std::initializer_list<Operand> operands);
+/// The value converted to `type`; the tensor itself if it has that type.
+at::Tensor converted(const at::Tensor& tensor, DType type);
+/// A dense copy with the same values.
+at::Tensor materialized(const at::Tensor& tensor);
+
+/// A reduction over the dimensions whose bits are set in `dims`.
+struct Reducing {
+  kernels::Reduction reduction{};
+  DType compute{}, result{};
+  std::uint32_t dims = 0;
+  bool reduces(std::size_t dim) const { return ((dims >> dim) & 1U) != 0; }
+};
+/// The result is dense; with `keep`, reduced dimensions stay with extent 1.
+at::Tensor reduce(const Reducing& how, const at::Tensor& input, bool keep);
+
+/// Ids of the table's ops that composite operators use.
+struct Vocabulary {
+  OpId abs, add, affine, copy, div, exp, isnan, log, lt, mul, ne, pow, rsqrt, sqrt, square, sub,
+      where;
+};
+const Vocabulary& words();
+
+}  // namespace spyre::engine

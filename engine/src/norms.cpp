@@ -1,0 +1,291 @@
+// spyre/engine/norms.cpp — layer, group and batch normalization, with their gradients, from reductions.
+//
+// All three are one formula over different dimensions: (x - mean) * rstd * weight + bias.
+#include <ATen/Operators.h>
+
+#include "spyre/engine/fallback.h"
+#include "spyre/engine/library_op.h"
+#include "spyre/engine/operators.h"
+#include "spyre/engine/reduction.h"
+#include "spyre/engine/shape_rules.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+namespace {
+
+using at::Tensor;
+using Optional = const std::optional<Tensor>&;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+bool serves(const Tensor& x, std::initializer_list<const Tensor*> others) {
+  const std::optional<DType> type = native_type(x.scalar_type());
+  if (!type || !is_float(*type) || x.dim() >= static_cast<std::int64_t>(kMaxRank) || x.numel() == 0)
+    return false;
+  for (const Tensor* t : others) {
+    if (t == nullptr) continue;
+    check_same_device({&t, 1}, x.device());
+    if (t->scalar_type() != x.scalar_type()) return false;
+  }
+  return true;
+}
+
+/// Weight and bias as they broadcast against the input; absent ones are undefined.
+struct Scale {
+  Tensor weight, bias;
+};
+
+Tensor viewed(Optional tensor, c10::IntArrayRef sizes) {
+  const Tensor* const given = if_defined(tensor);
+  return given == nullptr ? Tensor() : given->reshape(sizes);
+}
+
+/// normalized * weight + bias, rounded to `type`.
+Tensor scaled(const Tensor& normalized, const Scale& scale, DType work, DType type) {
+  const Vocabulary& w = words();
+  if (scale.weight.defined() && scale.bias.defined())
+    return apply(w.affine, work, type, {normalized, scale.weight, scale.bias});
+  if (scale.weight.defined()) return apply(w.mul, work, type, {normalized, scale.weight});
+  if (scale.bias.defined()) return apply(w.add, work, type, {normalized, scale.bias, 1.0});
+  return converted(normalized, type);
+}
+
+/// What a normalization over `dims` gives; mean and rstd keep their dimensions and have the working type.
+struct Normalized {
+  Tensor out, mean, rstd, squares;
+};
+
+Normalized normalize(const Tensor& x, std::uint32_t dims, double eps, const Scale& scale) {
+  const DType type = *native_type(x.scalar_type()), work = working_type(type);
+  const Vocabulary& w = words();
+  const Moments m = moments(x, dims);
+  const Tensor variance =
+      apply(w.affine, DType::F64, {m.squares, 1.0 / static_cast<double>(m.count), eps});
+  const Tensor rstd = apply(w.rsqrt, DType::F64, work, {variance});
+  const Tensor normalized = apply(w.mul, work, {m.centered, rstd});
+  return {scaled(normalized, scale, work, type), m.mean, rstd, m.squares};
+}
+
+/// The gradients of normalize(): for the input over `dims`; for weight and bias over `affine_dims`, dimensions kept.
+struct Gradients {
+  Tensor input, weight, bias;
+};
+
+struct Normalization {
+  Tensor mean, rstd;  // as they broadcast against the input
+  std::uint32_t dims = 0, affine_dims = 0;
+};
+
+Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normalization& n,
+                             const Tensor& weight, std::array<bool, 3> mask) {
+  const DType type = *native_type(x.scalar_type()), work = working_type(type);
+  const Vocabulary& w = words();
+  const Tensor centered = apply(w.sub, work, {x, n.mean, 1.0});
+  const Tensor normalized = apply(w.mul, work, {centered, n.rstd});
+  Gradients g;
+  if (mask[0]) {
+    const double share = 1.0 / static_cast<double>(reduced_count(x, n.dims));
+    const Tensor inner =
+        weight.defined() ? apply(w.mul, work, {grad, weight}) : converted(grad, work);
+    const auto mean_of = [&](const Tensor& t) {
+      return apply(w.mul, DType::F64, work, {sum_over(t, n.dims, work, DType::F64, true), share});
+    };
+    const Tensor mean = mean_of(inner);
+    const Tensor slope = mean_of(apply(w.mul, work, {inner, normalized}));
+    const Tensor rest = apply(
+        w.sub, work,
+        {apply(w.sub, work, {inner, mean, 1.0}), apply(w.mul, work, {normalized, slope}), 1.0});
+    g.input = apply(w.mul, work, type, {rest, n.rstd});
+  }
+  if (mask[1])
+    g.weight = sum_over(apply(w.mul, work, {grad, normalized}), n.affine_dims, work, type, true);
+  if (mask[2]) g.bias = sum_over(grad, n.affine_dims, work, type, true);
+  return g;
+}
+
+// Layer norm: the last dimensions.
+
+/// Shapes that PyTorch's own check would accept.
+bool ends_with(const Tensor& x, c10::IntArrayRef shape) {
+  return !shape.empty() && x.sizes().size() >= shape.size() &&
+         x.sizes().slice(x.sizes().size() - shape.size()) == shape;
+}
+
+bool has_shape(Optional tensor, c10::IntArrayRef shape) {
+  const Tensor* const given = if_defined(tensor);
+  return given == nullptr || given->sizes() == shape;
+}
+
+Three layer_norm(const Tensor& input, c10::IntArrayRef shape, Optional weight, Optional bias,
+                 double eps) {
+  const bool fits = ends_with(input, shape) && has_shape(weight, shape) && has_shape(bias, shape);
+  if (!fits || !serves(input, {if_defined(weight), if_defined(bias)}))
+    return on_host<ATEN_OP(native_layer_norm)>::call(input, shape, weight, bias, eps);
+  const DType type = *native_type(input.scalar_type());
+  const Normalized n = normalize(input, trailing_dimensions(input, shape.size()), eps,
+                                 {weight.value_or(Tensor()), bias.value_or(Tensor())});
+  return {n.out, converted(n.mean, type), converted(n.rstd, type)};
+}
+
+Three layer_norm_backward(const Tensor& grad, const Tensor& input, c10::IntArrayRef shape,
+                          const Tensor& mean, const Tensor& rstd, Optional weight, Optional bias,
+                          std::array<bool, 3> mask) {
+  if (!ends_with(input, shape) || !serves(input, {&grad, &mean, &rstd, if_defined(weight)}))
+    return on_host<ATEN_OP(native_layer_norm_backward)>::call(grad, input, shape, mean, rstd,
+                                                              weight, bias, mask);
+  const std::uint32_t dims = trailing_dimensions(input, shape.size());
+  const Normalization n{mean, rstd, dims, all_dimensions(input) & ~dims};
+  mask[1] = mask[1] && if_defined(weight) != nullptr;
+  mask[2] = mask[2] && if_defined(bias) != nullptr;
+  const Gradients g = normalize_backward(grad, input, n, weight.value_or(Tensor()), mask);
+  const auto own_shape = [&](const Tensor& t) { return t.defined() ? t.view(shape) : t; };
+  return {g.input, own_shape(g.weight), own_shape(g.bias)};
+}
+
+// Group norm: the input seen as [samples, groups, channels of a group, pixels].
+
+struct Groups {
+  std::int64_t samples, groups, channels, pixels;
+  Tensor of_input(const Tensor& x) const { return x.reshape({samples, groups, channels, pixels}); }
+  std::array<std::int64_t, 4> parameters() const { return {1, groups, channels, 1}; }
+  static constexpr std::uint32_t kDims = 0b1100, kAffineDims = 0b1001;
+};
+
+Three group_norm(const Tensor& input, Optional weight, Optional bias, std::int64_t samples,
+                 std::int64_t channels, std::int64_t pixels, std::int64_t group, double eps) {
+  if (!serves(input, {if_defined(weight), if_defined(bias)}))
+    return on_host<ATEN_OP(native_group_norm)>::call(input, weight, bias, samples, channels, pixels,
+                                                     group, eps);
+  const Groups view{samples, group, channels / group, pixels};
+  const DType type = *native_type(input.scalar_type());
+  const Normalized n =
+      normalize(view.of_input(input), Groups::kDims, eps,
+                {viewed(weight, view.parameters()), viewed(bias, view.parameters())});
+  const auto statistic = [&](const Tensor& t) { return converted(t, type).view({samples, group}); };
+  return {n.out.view(input.sizes()), statistic(n.mean), statistic(n.rstd)};
+}
+
+Three group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean,
+                          const Tensor& rstd, Optional weight, std::int64_t samples,
+                          std::int64_t channels, std::int64_t pixels, std::int64_t group,
+                          std::array<bool, 3> mask) {
+  if (!serves(input, {&grad, &mean, &rstd, if_defined(weight)}))
+    return on_host<ATEN_OP(native_group_norm_backward)>::call(
+        grad, input, mean, rstd, weight, samples, channels, pixels, group, mask);
+  const Groups view{samples, group, channels / group, pixels};
+  const Normalization n{mean.reshape({samples, group, 1, 1}), rstd.reshape({samples, group, 1, 1}),
+                        Groups::kDims, Groups::kAffineDims};
+  const Gradients g = normalize_backward(view.of_input(grad), view.of_input(input), n,
+                                         viewed(weight, view.parameters()), mask);
+  const auto per_channel = [&](const Tensor& t) { return t.defined() ? t.view({channels}) : t; };
+  return {g.input.defined() ? g.input.view(input.sizes()) : g.input, per_channel(g.weight),
+          per_channel(g.bias)};
+}
+
+// Batch norm: every dimension but the channels.
+
+std::vector<std::int64_t> per_channel_shape(const Tensor& input) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(input.dim()), 1);
+  shape[1] = input.size(1);
+  return shape;
+}
+
+std::uint32_t all_but_channels(const Tensor& input) { return all_dimensions(input) & ~0b10U; }
+
+/// target = (1 - momentum) * target + momentum * scale * value.
+void blend(const Tensor& target, const Tensor& value, double momentum, double scale) {
+  const DType type = *native_type(target.scalar_type()), work = working_type(type);
+  const Tensor part =
+      apply(words().mul, DType::F64, work, {value.view(target.sizes()), momentum * scale});
+  const std::array<Operand, 3> operands{target, 1 - momentum, part};
+  record_pointwise({words().affine, work, type}, operands, target);
+}
+
+struct Running {
+  const Tensor *mean, *var;
+};
+
+Three batch_norm_in_training(const Tensor& input, const Scale& scale, Running running,
+                             double momentum, double eps) {
+  const Normalized n = normalize(input, all_but_channels(input), eps, scale);
+  const double count = static_cast<double>(input.numel() / input.size(1));
+  if (running.mean != nullptr) blend(*running.mean, n.mean, momentum, 1);
+  if (running.var != nullptr) blend(*running.var, n.squares, momentum, 1 / (count - 1));
+  return {n.out, n.mean.view({-1}), n.rstd.view({-1})};
+}
+
+Three batch_norm_in_evaluation(const Tensor& input, const Scale& scale, Running running,
+                               double eps) {
+  const DType type = *native_type(input.scalar_type()), work = working_type(type);
+  const std::vector<std::int64_t> shape = per_channel_shape(input);
+  const Vocabulary& w = words();
+  const Tensor shifted_var = apply(w.add, DType::F64, {running.var->view(shape), eps, 1.0});
+  const Tensor centered = apply(w.sub, work, {input, running.mean->view(shape), 1.0});
+  const Tensor normalized =
+      apply(w.mul, work, {centered, apply(w.rsqrt, DType::F64, work, {shifted_var})});
+  const Tensor none = empty({0}, input.scalar_type(), input.device());
+  return {scaled(normalized, scale, work, type), none,
+          empty({0}, input.scalar_type(), input.device())};
+}
+
+bool serves_batch(const Tensor& input, std::initializer_list<const Tensor*> others) {
+  return input.dim() >= 2 &&
+         !is_reduced_float(native_type(input.scalar_type()).value_or(DType::F16)) &&
+         serves(input, others);
+}
+
+Three batch_norm(const Tensor& input, Optional weight, Optional bias, Optional running_mean,
+                 Optional running_var, bool training, double momentum, double eps) {
+  const Running running{if_defined(running_mean), if_defined(running_var)};
+  const bool complete = training || (running.mean != nullptr && running.var != nullptr);
+  if (!complete ||
+      !serves_batch(input, {if_defined(weight), if_defined(bias), running.mean, running.var}))
+    return on_host<ATEN_OP(native_batch_norm)>::call(input, weight, bias, running_mean, running_var,
+                                                     training, momentum, eps);
+  const std::vector<std::int64_t> shape = per_channel_shape(input);
+  const Scale scale{viewed(weight, shape), viewed(bias, shape)};
+  return training ? batch_norm_in_training(input, scale, running, momentum, eps)
+                  : batch_norm_in_evaluation(input, scale, running, eps);
+}
+
+/// The statistics' gradient does not exist in evaluation: they are constants there.
+Tensor evaluation_gradient(const Tensor& grad, const Tensor& rstd, const Tensor& weight) {
+  const DType type = *native_type(grad.scalar_type());
+  const Tensor inner = weight.defined() ? apply(words().mul, type, {grad, weight}) : grad;
+  return apply(words().mul, type, {inner, rstd});
+}
+
+Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weight,
+                          Optional running_mean, Optional running_var, Optional save_mean,
+                          Optional save_rstd, bool train, double eps, std::array<bool, 3> mask) {
+  const Tensor* const mean = if_defined(train ? save_mean : running_mean);
+  const Tensor* const spread = if_defined(train ? save_rstd : running_var);
+  if (mean == nullptr || spread == nullptr ||
+      !serves_batch(input, {&grad, if_defined(weight), mean, spread}))
+    return on_host<ATEN_OP(native_batch_norm_backward)>::call(
+        grad, input, weight, running_mean, running_var, save_mean, save_rstd, train, eps, mask);
+  const std::vector<std::int64_t> shape = per_channel_shape(input);
+  const DType type = *native_type(input.scalar_type());
+  const Tensor rstd =
+      train ? spread->view(shape)
+            : apply(words().rsqrt, DType::F64, type,
+                    {apply(words().add, DType::F64, {spread->view(shape), eps, 1.0})});
+  const Normalization n{mean->view(shape), rstd, all_but_channels(input), all_but_channels(input)};
+  const Tensor scale = viewed(weight, shape);
+  Gradients g = normalize_backward(grad, input, n, scale, {mask[0] && train, mask[1], mask[2]});
+  if (mask[0] && !train) g.input = evaluation_gradient(grad, rstd, scale);
+  const auto per_channel = [](const Tensor& t) { return t.defined() ? t.view({-1}) : t; };
+  return {g.input, per_channel(g.weight), per_channel(g.bias)};
+}
+
+}  // namespace
+
+void register_norms(Registrations& registrations) {
+  registrations.add_overload<&layer_norm>("native_layer_norm");
+  registrations.add_overload<&layer_norm_backward>("native_layer_norm_backward");
+  registrations.add_overload<&group_norm>("native_group_norm");
+  registrations.add_overload<&group_norm_backward>("native_group_norm_backward");
+  registrations.add_function<&batch_norm>("native_batch_norm");
+  registrations.add_overload<&batch_norm_backward>("native_batch_norm_backward");
+}
+
+}  // namespace spyre::engine

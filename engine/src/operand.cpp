@@ -1,0 +1,54 @@
+// spyre/engine/operand.cpp — the inputs of an operator as they arrive, and the types that follow from them.
+#include "spyre/engine/operand.h"
+
+#include <ATen/Functions.h>
+#include <ATen/native/TypeProperties.h>
+
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+namespace {
+
+/// The value of a 0-dimensional CPU tensor. Python numbers arrive as one of the first three.
+c10::Scalar read_number(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case c10::kDouble: return *tensor.const_data_ptr<double>();
+    case c10::kLong: return *tensor.const_data_ptr<std::int64_t>();
+    case c10::kBool: return *tensor.const_data_ptr<bool>();
+    default: return tensor.item();
+  }
+}
+
+}  // namespace
+
+Operand::Operand(const at::Tensor& tensor)
+    : tensor_(&tensor), device_tensor_(tensor.is_privateuseone()) {
+  if (device_tensor_) return;
+  TORCH_CHECK(tensor.is_cpu() && tensor.dim() == 0,
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              c10::DeviceType::PrivateUse1, ":0 and ", tensor.device(), "!");
+  number_ = read_number(tensor);
+}
+
+c10::ScalarType common_type(kernels::TypeRule rule, Operands operands) {
+  at::native::ResultTypeState state;
+  for (const Operand& operand : operands) {
+    if (operand.promoting() != nullptr)
+      state = at::native::update_result_type_state(*operand.promoting(), state);
+    else if (rule != kernels::TypeRule::PromoteTensors)
+      state = at::native::update_result_type_state(operand.number(), state);
+  }
+  return at::native::result_type(state);
+}
+
+std::optional<Types> types_of(kernels::TypeRule rule, c10::ScalarType common) {
+  using kernels::TypeRule;
+  if (rule == TypeRule::PromoteToFloat && c10::isIntegralType(common, /*includeBool=*/true))
+    common = c10::get_default_dtype_as_scalartype();
+  const std::optional<DType> compute = native_type(common);
+  if (!compute) return std::nullopt;
+  const bool to_bool = rule == TypeRule::Compare || rule == TypeRule::ToBool;
+  return Types{*compute, to_bool ? DType::Bool : *compute, common, to_bool ? c10::kBool : common};
+}
+
+}  // namespace spyre::engine

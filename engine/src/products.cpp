@@ -1,0 +1,204 @@
+// spyre/engine/products.cpp — matrix products as library operations.
+//
+// A product is cut into panels by its shape alone; each panel is one serial GEMM, so the cores share the work and the
+// bits do not depend on how many they are. The scaled sum of addmm and its kin is recorded as pointwise ops, which
+// lazy/ fuses with what follows.
+#include <ATen/CPUFunctions.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/Operators.h>
+
+#include <array>
+
+#include "spyre/engine/fallback.h"
+#include "spyre/engine/library_op.h"
+#include "spyre/engine/operators.h"
+#include "spyre/engine/recorder.h"
+#include "spyre/engine/shape_rules.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+namespace {
+
+using at::Tensor;
+using c10::Scalar;
+
+constexpr std::int64_t kMaxPanels = 8;
+constexpr std::int64_t kPanelGrain = 64;  // rows or columns: keeps GEMM's packing worth its while
+constexpr std::uint64_t kSmallProduct =
+    1U << 18;  // multiply-accumulates below which one piece is enough
+
+/// [m, k] x [k, n], in panels of rows or of columns.
+struct MatrixProduct {
+  static std::string_view name() { return "mm"; }
+  Panels panels;
+  bool by_rows = true;
+  std::uint64_t macs = 0;
+
+  static MatrixProduct of(std::int64_t m, std::int64_t k, std::int64_t n) {
+    const auto macs = static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(k) *
+                      static_cast<std::uint64_t>(n);
+    const bool by_rows = m >= n;
+    return {Panels::of(by_rows ? m : n, macs < kSmallProduct ? 1 : kMaxPanels, kPanelGrain),
+            by_rows, macs};
+  }
+  void describe(KeyWriter& key) const { key(panels.extent, panels.size, by_rows); }
+  std::int64_t work_items() const { return panels.count(); }
+  kernels::LibraryCost cost() const { return {.macs = macs}; }
+  void run(Tensors t, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t i = first; i < last; ++i) {
+      Tensor out = panels.slice(t[2], by_rows ? 0 : 1, i);
+      at::cpu::mm_out(out, by_rows ? panels.slice(t[0], 0, i) : t[0],
+                      by_rows ? t[1] : panels.slice(t[1], 1, i));
+    }
+  }
+};
+
+/// [b, m, k] x [b, k, n], in panels of whole matrices.
+struct BatchedProduct {
+  static std::string_view name() { return "bmm"; }
+  Panels panels;
+  std::uint64_t macs = 0;
+
+  void describe(KeyWriter& key) const { key(panels.extent, panels.size); }
+  std::int64_t work_items() const { return panels.count(); }
+  kernels::LibraryCost cost() const { return {.macs = macs}; }
+  void run(Tensors t, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t i = first; i < last; ++i) {
+      Tensor out = panels.slice(t[2], 0, i);
+      at::cpu::bmm_out(out, panels.slice(t[0], 0, i), panels.slice(t[1], 0, i));
+    }
+  }
+};
+
+/// True if the operands may be multiplied as they are; anything else takes the host path and raises there.
+bool multipliable(const Tensor& a, const Tensor& b, std::int64_t rank) {
+  const std::array<const Tensor*, 2> both{&a, &b};
+  check_same_device(both, a.is_privateuseone() ? a.device() : b.device());
+  if (a.dim() != rank || b.dim() != rank || a.scalar_type() != b.scalar_type()) return false;
+  if (!native_type(a.scalar_type()) || a.scalar_type() == c10::kBool) return false;
+  return a.size(-1) == b.size(-2) && (rank == 2 || a.size(0) == b.size(0));
+}
+
+Tensor zeros(c10::IntArrayRef sizes, const Tensor& like) {
+  Tensor out = empty(sizes, like.scalar_type(), like.device());
+  return out.zero_();
+}
+
+Tensor matrix_product(const Tensor& a, const Tensor& b) {
+  const std::int64_t m = a.size(0), k = a.size(1), n = b.size(1);
+  if (k == 0) return zeros({m, n}, a);
+  Tensor out = empty({m, n}, a.scalar_type(), a.device());
+  record_library(MatrixProduct::of(m, k, n), {&a, &b}, {&out});
+  return out;
+}
+
+Tensor batched_product(const Tensor& a, const Tensor& b) {
+  const std::int64_t batch = a.size(0), m = a.size(1), k = a.size(2), n = b.size(2);
+  if (k == 0) return zeros({batch, m, n}, a);
+  if (batch == 1) return matrix_product(a.select(0, 0), b.select(0, 0)).unsqueeze(0);
+  Tensor out = empty({batch, m, n}, a.scalar_type(), a.device());
+  const std::uint64_t macs = MatrixProduct::of(m, k, n).macs * static_cast<std::uint64_t>(batch);
+  record_library(
+      BatchedProduct{Panels::of(batch, macs < kSmallProduct ? 1 : 4 * kMaxPanels, 1), macs},
+      {&a, &b}, {&out});
+  return out;
+}
+
+bool is_one(const Scalar& s) { return s.equal(1); }
+
+/// beta * self + alpha * product, each step rounded as PyTorch's own decomposition does.
+Tensor scaled_sum(const Tensor& self, Tensor product, const Scalar& beta, const Scalar& alpha) {
+  const DType type = *native_type(product.scalar_type());
+  const Vocabulary& w = words();
+  if (!is_one(alpha)) product = apply(w.mul, type, {product, alpha});
+  if (beta.equal(0)) return product;
+  return apply(w.add, type, {product, self, beta});
+}
+
+/// True if `self` and the numbers fit a product of `sizes`.
+bool summable(const Tensor& self, const Tensor& product_operand, c10::IntArrayRef sizes,
+              const Scalar& beta, const Scalar& alpha) {
+  const std::array<const Tensor*, 2> both{&self, &product_operand};
+  check_same_device(both, product_operand.device());
+  if (self.scalar_type() != product_operand.scalar_type() || beta.isComplex() || alpha.isComplex())
+    return false;
+  const bool integers = c10::isIntegralType(self.scalar_type(), true);
+  if (integers && !(beta.isIntegral(false) && alpha.isIntegral(false))) return false;
+  return at::is_expandable_to(self.sizes(), sizes);
+}
+
+Tensor mm(const Tensor& self, const Tensor& mat2) {
+  return multipliable(self, mat2, 2) ? matrix_product(self, mat2)
+                                     : on_host<ATEN_OP(mm)>::call(self, mat2);
+}
+
+Tensor bmm(const Tensor& self, const Tensor& mat2) {
+  return multipliable(self, mat2, 3) ? batched_product(self, mat2)
+                                     : on_host<ATEN_OP(bmm)>::call(self, mat2);
+}
+
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
+  if (!multipliable(mat1, mat2, 2) ||
+      !summable(self, mat1, {mat1.size(0), mat2.size(1)}, beta, alpha))
+    return on_host<ATEN_OP(addmm)>::call(self, mat1, mat2, beta, alpha);
+  return scaled_sum(self, matrix_product(mat1, mat2), beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+               const Scalar& alpha) {
+  if (!multipliable(batch1, batch2, 3) ||
+      !summable(self, batch1, {batch1.size(0), batch1.size(1), batch2.size(2)}, beta, alpha))
+    return on_host<ATEN_OP(baddbmm)>::call(self, batch1, batch2, beta, alpha);
+  return scaled_sum(self, batched_product(batch1, batch2), beta, alpha);
+}
+
+/// The sum over the batch is one long inner dimension.
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+              const Scalar& alpha) {
+  if (!multipliable(batch1, batch2, 3) ||
+      !summable(self, batch1, {batch1.size(1), batch2.size(2)}, beta, alpha))
+    return on_host<ATEN_OP(addbmm)>::call(self, batch1, batch2, beta, alpha);
+  const Tensor a = batch1.permute({1, 0, 2}).reshape({batch1.size(1), -1});
+  const Tensor b = batch2.reshape({-1, batch2.size(2)});
+  return scaled_sum(self, matrix_product(a, b), beta, alpha);
+}
+
+bool is_matrix_times_vector(const Tensor& mat, const Tensor& vec) {
+  return mat.dim() == 2 && vec.dim() == 1 && multipliable(mat, vec.unsqueeze(1), 2);
+}
+
+Tensor mv(const Tensor& self, const Tensor& vec) {
+  if (!is_matrix_times_vector(self, vec)) return on_host<ATEN_OP(mv)>::call(self, vec);
+  return matrix_product(self, vec.unsqueeze(1)).squeeze(1);
+}
+
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+             const Scalar& alpha) {
+  if (!is_matrix_times_vector(mat, vec) || !summable(self, mat, {mat.size(0)}, beta, alpha))
+    return on_host<ATEN_OP(addmv)>::call(self, mat, vec, beta, alpha);
+  return scaled_sum(self, matrix_product(mat, vec.unsqueeze(1)).squeeze(1), beta, alpha);
+}
+
+Tensor dot(const Tensor& self, const Tensor& other) {
+  if (self.dim() != 1 || other.dim() != 1 ||
+      !multipliable(self.unsqueeze(0), other.unsqueeze(1), 2))
+    return on_host<ATEN_OP(dot)>::call(self, other);
+  return matrix_product(self.unsqueeze(0), other.unsqueeze(1)).view({});
+}
+
+}  // namespace
+
+void register_products(Registrations& registrations) {
+  registrations.add_function<&mm>("mm");
+  registrations.add_function<&bmm>("bmm");
+  registrations.add_function<&addmm>("addmm");
+  registrations.add_function<&baddbmm>("baddbmm");
+  registrations.add_function<&addbmm>("addbmm");
+  registrations.add_function<&mv>("mv");
+  registrations.add_function<&addmv>("addmv");
+  registrations.add_function<&dot>("dot");
+  registrations.add_function<&dot>("vdot");  // the same for real numbers
+}
+
+}  // namespace spyre::engine

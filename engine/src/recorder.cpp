@@ -1,0 +1,180 @@
+// spyre/engine/recorder.cpp — records primitive operations over torch tensors.
+#include "spyre/engine/recorder.h"
+
+#include <ATen/MemoryOverlap.h>
+
+#include <array>
+#include <cmath>
+
+#include "spyre/base/error.h"
+#include "spyre/engine/iota.h"
+#include "spyre/engine/shape_rules.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+namespace {
+
+constexpr std::size_t kMaxOperands = 8;
+
+lazy::View view_under(const at::Tensor& tensor, std::span<const std::int64_t> strides) {
+  lazy::View view = view_of(tensor);
+  view.strides = strides;
+  return view;
+}
+
+/// A number in the type that the body computes in. Ops whose CPU kernels keep scalars of reduced floats in float32
+/// say so in the table.
+lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info, DType compute) {
+  if (is_reduced_float(compute) && info.wide_scalars)
+    return lazy::Input::of_double(number.toDouble(), DType::F32);
+  if (is_float(compute)) return lazy::Input::of_double(number.toDouble(), compute);
+  if (compute == DType::Bool) return lazy::Input::of_int(number.toBool() ? 1 : 0, compute);
+  const bool absent = number.isFloatingPoint() && !std::isfinite(number.toDouble());
+  return lazy::Input::of_int(absent ? 0 : number.toLong(), compute);
+}
+
+/// The strides of `tensor` under `sizes`: its own if they fit, else broadcast ones, kept in `storage`.
+std::span<const std::int64_t> strides_under(const at::Tensor& tensor, c10::IntArrayRef sizes,
+                                            Dims& storage) {
+  if (tensor.sizes() == sizes) return as_span(tensor.strides());
+  storage = broadcast_strides(tensor, dims_of(sizes));
+  return storage.span();
+}
+
+/// The device tensors among the operands.
+struct TensorList {
+  std::array<const at::Tensor*, kMaxOperands> tensors{};
+  std::size_t count = 0;
+  explicit TensorList(Operands operands) {
+    ensure(operands.size() <= kMaxOperands, "a pointwise operator has at most eight inputs");
+    for (const Operand& o : operands)
+      if (o.on_device()) tensors[count++] = &o.tensor();
+  }
+  TensorRefs refs() const { return {tensors.data(), count}; }
+};
+
+}  // namespace
+
+void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor& out) {
+  if (out.numel() == 0) return;
+  ensure(operands.size() <= kMaxOperands, "a pointwise operator has at most eight inputs");
+  std::array<lazy::Input, kMaxOperands> inputs;
+  std::array<Dims, kMaxOperands> strides;
+  std::array<at::Tensor, kMaxOperands> copies;
+  const kernels::OpInfo& info = kernels::op(op.op).info;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].on_device()) {
+      inputs[i] = number_input(operands[i].number(), info, op.compute);
+      continue;
+    }
+    const at::Tensor* tensor = &operands[i].tensor();
+    if (check_overlap(out, *tensor)) tensor = &(copies[i] = materialized(*tensor));
+    inputs[i] =
+        lazy::Input::of(view_under(*tensor, strides_under(*tensor, out.sizes(), strides[i])));
+  }
+  lazy_device(out).record(current_stream(out.device()),
+                          lazy::Pointwise{.op = op.op,
+                                          .compute = op.compute,
+                                          .result = op.result,
+                                          .sizes = as_span(out.sizes()),
+                                          .inputs = std::span(inputs).first(operands.size()),
+                                          .output = view_of(out),
+                                          .source = op.source});
+}
+
+Iota Iota::row_major(c10::IntArrayRef sizes) { return {0, contiguous_strides(dims_of(sizes))}; }
+
+void record_iota(const PointwiseOp& op, const Iota& iota, Operands numbers, const at::Tensor& out) {
+  if (out.numel() == 0) return;
+  std::array<lazy::Input, kMaxOperands> inputs{lazy::Input::iota(iota.first, iota.strides.span())};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    inputs[i + 1] = number_input(numbers[i].number(), kernels::op(op.op).info, op.compute);
+  lazy_device(out).record(current_stream(out.device()),
+                          lazy::Pointwise{.op = op.op,
+                                          .compute = op.compute,
+                                          .result = op.result,
+                                          .sizes = as_span(out.sizes()),
+                                          .inputs = std::span(inputs).first(numbers.size() + 1),
+                                          .output = view_of(out)});
+}
+
+at::Tensor pointwise(const PointwiseOp& op, Operands operands) {
+  const TensorList tensors(operands);
+  ensure(tensors.count > 0, "a pointwise operator has a tensor on the device");
+  const at::Tensor& first = *tensors.tensors[0];
+  check_same_device(tensors.refs(), first.device());
+  const Dims sizes = broadcast_sizes(tensors.refs());
+  // A number takes part in TensorIterator's choice as a tensor that has no dimensions: it has no say.
+  const Dims strides = result_strides(sizes, tensors.refs());
+  at::Tensor out =
+      empty_strided(as_array(sizes), as_array(strides), scalar_type(op.result), first.device());
+  record_pointwise(op, operands, out);
+  return out;
+}
+
+at::Tensor apply(OpId op, DType type, std::initializer_list<Operand> operands) {
+  return pointwise({op, type, type}, {operands.begin(), operands.size()});
+}
+
+at::Tensor apply(OpId op, DType compute, DType result, std::initializer_list<Operand> operands) {
+  return pointwise({op, compute, result}, {operands.begin(), operands.size()});
+}
+
+at::Tensor converted(const at::Tensor& tensor, DType type) {
+  const DType from = *native_type(tensor.scalar_type());
+  return from == type ? tensor : apply(words().copy, from, type, {tensor});
+}
+
+at::Tensor materialized(const at::Tensor& tensor) {
+  return apply(words().copy, *native_type(tensor.scalar_type()), {tensor});
+}
+
+at::Tensor reduce(const Reducing& how, const at::Tensor& input, bool keep) {
+  const Dims sizes = dims_of(input.sizes());
+  Dims kept;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (!how.reduces(d)) kept.push_back(sizes[d]);
+    else if (keep) kept.push_back(1);
+  at::Tensor out = empty(as_array(kept), scalar_type(how.result), input.device());
+  if (out.numel() == 0) return out;
+  Dims strides = Dims::filled(sizes.size(), 0);
+  for (std::size_t d = 0, next = 0; d < sizes.size(); ++d) {
+    if (!how.reduces(d)) strides[d] = out.stride(static_cast<std::int64_t>(next));
+    if (!how.reduces(d) || keep) ++next;
+  }
+  lazy_device(out).record(current_stream(out.device()),
+                          lazy::Reduce{.reduction = how.reduction,
+                                       .compute = how.compute,
+                                       .result = how.result,
+                                       .sizes = sizes.span(),
+                                       .reduced = how.dims,
+                                       .input = view_of(input),
+                                       .output = view_under(out, strides.span())});
+  return out;
+}
+
+const Vocabulary& words() {
+  static const Vocabulary words = [] {
+    const auto id = [](std::string_view name) { return kernels::op_named(name); };
+    return Vocabulary{.abs = id("abs"),
+                      .add = id("add"),
+                      .affine = id("affine"),
+                      .copy = id("cast"),
+                      .div = id("div"),
+                      .exp = id("exp"),
+                      .isnan = id("isnan"),
+                      .log = id("log"),
+                      .lt = id("lt"),
+                      .mul = id("mul"),
+                      .ne = id("ne"),
+                      .pow = id("pow"),
+                      .rsqrt = id("rsqrt"),
+                      .sqrt = id("sqrt"),
+                      .square = id("square"),
+                      .sub = id("sub"),
+                      .where = id("where")};
+  }();
+  return words;
+}
+
+}  // namespace spyre::engine

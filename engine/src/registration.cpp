@@ -1,0 +1,155 @@
+// spyre/engine/registration.cpp — the dispatcher entries of one operator, found from PyTorch's own schemas.
+#include "spyre/engine/registration.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
+#include "spyre/engine/shape_rules.h"
+
+namespace spyre::engine {
+namespace {
+
+using OverloadsByName = std::unordered_map<std::string, std::vector<std::string>>;
+
+const OverloadsByName& overloads() {
+  static const OverloadsByName all = [] {
+    OverloadsByName map;
+    for (const c10::OperatorName& op : c10::Dispatcher::singleton().getAllOpNames())
+      map[op.name].push_back(op.overload_name);
+    return map;
+  }();
+  return all;
+}
+
+/// True if `out` takes the arguments of `functional`, by name and type, and outputs after them.
+bool is_out_form(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+  const auto& wanted = functional.arguments();
+  const auto& found = out.arguments();
+  if (found.size() != wanted.size() + functional.returns().size()) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i].name() != found[i].name() || *wanted[i].type() != *found[i].type()) return false;
+  for (std::size_t i = wanted.size(); i < found.size(); ++i) {
+    const c10::AliasInfo* alias = found[i].alias_info();
+    if (!found[i].is_out() || alias == nullptr || !alias->isWrite()) return false;
+  }
+  return true;
+}
+
+std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& functional) {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  const std::string& name = functional.operator_name().name;
+  for (const std::string& overload : overloads().at(name)) {
+    auto candidate = dispatcher.findSchema({name, overload});
+    if (candidate && is_out_form(functional.schema(), candidate->schema())) return candidate;
+  }
+  return std::nullopt;
+}
+
+/// An out form: the functional form, then a copy. PyTorch's structured kernels check types the same way.
+struct OutByCopy final : c10::OperatorKernel {
+  explicit OutByCopy(c10::OperatorHandle f)
+      : functional(f), dtype(f.schema().argumentIndexWithName("dtype")) {}
+
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    const std::size_t count = functional.schema().returns().size();
+    std::vector<at::Tensor> outs;
+    for (const c10::IValue& value : torch::jit::last(*stack, count))
+      outs.push_back(value.toTensor());
+    torch::jit::drop(*stack, count);
+    choose_type(*stack, outs.front());
+    functional.callBoxed(stack);
+    for (std::size_t i = 0; i < count; ++i)
+      store(torch::jit::peek(*stack, i, count).toTensor(), outs[i]);
+    torch::jit::drop(*stack, count);
+    for (at::Tensor& out : outs) torch::jit::push(*stack, std::move(out));
+  }
+
+  /// Without a `dtype` argument, the result has the type of `out`.
+  void choose_type(torch::jit::Stack& stack, const at::Tensor& out) const {
+    if (!dtype) return;
+    const std::size_t count = functional.schema().arguments().size();
+    c10::IValue& given = torch::jit::peek(stack, static_cast<std::size_t>(*dtype), count);
+    if (given.isNone()) given = out.scalar_type();
+  }
+
+  static void store(const at::Tensor& result, const at::Tensor& out) {
+    TORCH_CHECK(result.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ",
+                result.dtype(), ", but got ", out.dtype(), " instead");
+    resize_output(out, dims_of(result.sizes()), dims_of(result.strides()));
+    out.copy_(result);
+  }
+
+  c10::OperatorHandle functional;
+  std::optional<int> dtype;
+};
+
+/// An in-place form: the functional form, then a copy.
+struct InPlaceByCopy final : c10::OperatorKernel {
+  explicit InPlaceByCopy(c10::OperatorHandle f) : functional(f) {}
+
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    const at::Tensor self =
+        torch::jit::peek(*stack, 0, functional.schema().arguments().size()).toTensor();
+    functional.callBoxed(stack);
+    const at::Tensor result = torch::jit::pop(*stack).toTensor();
+    check_can_cast(result.scalar_type(), self.scalar_type());
+    check_inplace_shape(self, dims_of(result.sizes()));
+    self.copy_(result);
+    torch::jit::push(*stack, self);
+  }
+
+  c10::OperatorHandle functional;
+};
+
+/// A functional form: the in-place form on a copy.
+struct OnCopy final : c10::OperatorKernel {
+  explicit OnCopy(c10::OperatorHandle m) : mutating(m) {}
+
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    c10::IValue& self = torch::jit::peek(*stack, 0, mutating.schema().arguments().size());
+    self = self.toTensor().clone();
+    mutating.callBoxed(stack);
+  }
+
+  c10::OperatorHandle mutating;
+};
+
+}  // namespace
+
+Forms forms_of(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  const std::string base = str("aten::", name.substr(0, dot));
+  const std::string overload(dot == std::string_view::npos ? std::string_view()
+                                                           : name.substr(dot + 1));
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  Forms forms;
+  forms.functional = dispatcher.findSchema({base, overload});
+  if (!forms.functional)
+    throw InvalidArgument(str("registration: PyTorch has no operator ", base, '.', overload));
+  forms.in_place = dispatcher.findSchema({base + "_", overload});
+  forms.out = find_out_form(*forms.functional);
+  return forms;
+}
+
+void Registrations::add_derived(const Forms& forms) {
+  if (forms.out) add_boxed<OutByCopy>(*forms.out, *forms.functional);
+  if (forms.in_place && forms.in_place->schema().returns().size() == 1)
+    add_boxed<InPlaceByCopy>(*forms.in_place, *forms.functional);
+}
+
+void Registrations::add_around_mutation(const Forms& forms) {
+  add_boxed<OnCopy>(*forms.functional, *forms.in_place);
+  if (forms.out) add_boxed<OutByCopy>(*forms.out, *forms.functional);
+}
+
+void Registrations::keep(const c10::OperatorHandle& op, c10::KernelFunction kernel) {
+  handles_.push_back(c10::Dispatcher::singleton().registerImpl(
+      op.operator_name(), c10::DispatchKey::PrivateUse1, std::move(kernel), std::nullopt, nullptr,
+      "registered by torch_spyre"));
+}
+
+}  // namespace spyre::engine
