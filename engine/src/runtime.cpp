@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "spyre/engine/guard.h"
+#include "spyre/engine/source.h"
 
 namespace spyre::engine {
 namespace {
@@ -24,7 +25,9 @@ DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
     : index(which),
       device(device_sim::device_spec_from_environment(), settings),
       capacity(device.card().memory_stats().capacity),
-      streams(device) {}
+      streams(device) {
+  device.set_source_text(&describe_source);
+}
 
 Runtime::Runtime(const lazy::Settings& settings) : fallback_policy_(fallback_policy_from_environment()) {
   for (c10::DeviceIndex i = 0; i < device_count(); ++i) devices_.push_back(std::make_unique<DeviceEntry>(i, settings));

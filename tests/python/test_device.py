@@ -1,0 +1,116 @@
+"""torch.spyre as a device module: names, devices, properties, settings, counters."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch_spyre
+
+CUDA_LIKE = [
+    "Event", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_stream",
+    "device", "device_count", "device_of", "empty_cache", "get_amp_supported_dtype", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init", "initial_seed",
+    "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_rng_state",
+    "set_rng_state_all", "set_stream", "stream", "synchronize",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUDA_LIKE)
+def test_has_what_torch_cuda_has(name):
+    assert hasattr(torch.cuda, name)
+    assert hasattr(torch.spyre, name)
+
+
+def test_is_the_accelerator():
+    assert torch.accelerator.current_accelerator().type == "spyre"
+    assert torch.accelerator.device_count() == torch.spyre.device_count() == 1
+    assert torch.accelerator.current_device_index() == torch.spyre.current_device() == 0
+    assert torch.get_device_module("spyre") is torch.spyre
+
+
+def test_tensors_and_modules_have_the_backend_methods():
+    assert torch.ones(2).spyre().is_spyre
+    assert next(torch.nn.Linear(2, 2).spyre().parameters()).device == torch.device("spyre", 0)
+
+
+def test_device_contexts_nest_and_restore():
+    with torch.spyre.device(0), torch.spyre.device("spyre"), torch.spyre.device_of(torch.ones(1, device="spyre")):
+        assert torch.spyre.current_device() == 0
+    with torch.device("spyre"):
+        assert torch.ones(1).device.type == "spyre"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: torch.ones(3, device="spyre:7"),
+        lambda: torch.spyre.set_device(7),
+        lambda: torch.spyre.synchronize(7),
+        lambda: torch.accelerator.set_device_index(7),
+    ],
+)
+def test_an_index_out_of_range_raises(use):
+    with pytest.raises(RuntimeError, match="out of range"):
+        use()
+
+
+def test_properties_describe_the_card():
+    properties = torch.spyre.get_device_properties()
+    assert properties.multi_processor_count == torch.spyre.device_spec()["cores"]
+    assert properties.total_memory == torch.spyre.mem_get_info()[1] > 0
+    assert torch.spyre.get_device_name() == properties.name
+    supported = torch.accelerator.get_device_capability()["supported_dtypes"]
+    assert torch.float16 in supported
+    assert torch.complex64 not in supported
+
+
+def test_stats_has_its_keys_and_reset_zeroes_them(stats):
+    ((torch.ones(8, device="spyre") * 2).relu() + 1).cpu()
+    counted = stats()
+    keys = {
+        "dispatches", "flushes", "plan_cache", "kernel_cache", "kernels_compiled", "compile_ns", "kernel_launches",
+        "ops_fused", "fallbacks", "bytes_h2d", "bytes_d2h", "modelled_ns",
+    }  # fmt: skip
+    assert keys <= counted.keys()
+    assert {"hits", "misses", "entries", "bytes", "evictions"} <= counted["plan_cache"].keys()
+    assert counted["dispatches"] >= 3
+    assert counted["bytes_d2h"] == 32
+    assert counted["modelled_ns"] > 0
+    torch.spyre.reset_stats()
+    assert stats()["dispatches"] == 0
+
+
+def test_config_changes_settings_inside_only():
+    before = torch_spyre._C.settings()
+    with torch.spyre.config(mode="eager", exec="scalar", fallback="warn"):
+        inside = torch_spyre._C.settings()
+        assert (inside["mode"], inside["exec"], inside["fallback"]) == ("eager", "scalar", "warn")
+        assert (torch.ones(3, device="spyre") + 1).tolist() == [2, 2, 2]
+    assert torch_spyre._C.settings() == before
+
+
+def test_config_names_the_choices():
+    with pytest.raises(ValueError, match=r"lazy\|eager"), torch.spyre.config(mode="quick"):
+        pass
+
+
+def test_a_bad_environment_prints_the_grammar(run_python):
+    child = run_python("import torch; torch.ones(1, device='spyre')", SPYRE_MODE="quick")
+    assert child.returncode != 0
+    assert "SPYRE_MODE" in child.stderr
+    assert "lazy|eager" in child.stderr
+
+
+def test_op_table_has_rows_with_meaning():
+    rows = {row["name"]: row for row in torch.spyre.op_table()}
+    assert rows["add"]["doc"]
+    assert "float32" in rows["add"]["computes"]
+
+
+def test_timeline_is_recorded_and_saved(tmp_path):
+    with torch.spyre.timeline(tmp_path / "trace.json") as events:
+        (torch.ones(64, device="spyre") + 1).cpu()
+    assert events
+    assert (tmp_path / "trace.json").stat().st_size > 0

@@ -1,0 +1,92 @@
+"""Device memory as users see it: promised, counted, given back."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+import torch
+
+MIB = 1 << 20
+
+
+def test_allocated_follows_tensors():
+    gc.collect()
+    before = torch.spyre.memory_allocated()
+    x = torch.empty(4 * MIB, dtype=torch.uint8, device="spyre")
+    assert torch.spyre.memory_allocated() - before == 4 * MIB
+    assert torch.accelerator.memory_allocated() == torch.spyre.memory_allocated()
+    view = x[10:]
+    del x
+    assert torch.spyre.memory_allocated() - before == 4 * MIB
+    del view
+    assert torch.spyre.memory_allocated() == before
+
+
+def test_peaks_and_their_reset():
+    torch.spyre.reset_peak_memory_stats()
+    start = torch.spyre.max_memory_allocated()
+    x = torch.ones(8 * MIB, dtype=torch.uint8, device="spyre")
+    del x
+    assert torch.spyre.max_memory_allocated() - start >= 8 * MIB
+    torch.spyre.reset_peak_memory_stats()
+    assert torch.spyre.max_memory_allocated() == torch.spyre.memory_allocated()
+
+
+def test_stats_keys():
+    torch.ones(3, device="spyre").cpu()
+    stats = torch.spyre.memory_stats()
+    for key in ("allocated_bytes.all.current", "reserved_bytes.all.current", "active_bytes.all.peak", "num_ooms"):
+        assert stats[key] >= 0
+    torch.spyre.reset_accumulated_memory_stats()
+    assert torch.spyre.memory_stats()["allocated_bytes.all.freed"] == 0
+
+
+def test_free_and_total():
+    free, total = torch.spyre.mem_get_info()
+    assert 0 < free <= total
+    assert torch.accelerator.get_memory_info() == torch.spyre.mem_get_info()
+
+
+def test_empty_cache_gives_memory_back():
+    x = torch.ones(32 * MIB, device="spyre")
+    x.add_(1)
+    torch.spyre.synchronize()
+    del x
+    gc.collect()
+    torch.spyre.empty_cache()
+    assert torch.spyre.memory_reserved() < 128 * MIB
+
+
+@pytest.mark.parametrize("numbers", [1 << 45, 1 << 55])
+def test_absurd_sizes_are_out_of_memory(numbers):
+    with pytest.raises((torch.OutOfMemoryError, RuntimeError), match=r"(?i)memory|size|overflow"):
+        torch.empty(numbers, device="spyre")
+    assert torch.ones(2, device="spyre").tolist() == [1, 1]
+
+
+def test_addresses_are_unique_and_closed_to_the_host(run_python):
+    tensors = [torch.empty(100, device="spyre") for _ in range(50)]
+    spans = sorted((t.data_ptr(), t.data_ptr() + 400) for t in tensors)
+    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    child = run_python(
+        "import ctypes, torch; x = torch.ones(4, device='spyre'); x.cpu(); ctypes.string_at(x.data_ptr(), 4)"
+    )
+    assert child.returncode == -11
+
+
+def test_empty_tensors_need_no_memory():
+    before = torch.spyre.memory_allocated()
+    x = torch.empty(0, 3, device="spyre")
+    assert torch.spyre.memory_allocated() == before
+    assert x.data_ptr() == 0
+    assert (x + 1).cpu().shape == (0, 3)
+
+
+def test_deterministic_mode_fills():
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(4, device="spyre").isnan().all().item()
+        assert torch.empty_strided((2, 2), (1, 2), device="spyre").isnan().all().item()
+    finally:
+        torch.use_deterministic_algorithms(False)

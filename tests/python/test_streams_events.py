@@ -1,0 +1,156 @@
+"""Streams, events and their order."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+
+
+def test_default_stream_is_current_and_zero():
+    assert torch.spyre.current_stream() == torch.spyre.default_stream()
+    assert torch.spyre.default_stream().id == 0
+    assert torch.spyre.default_stream().device == torch.device("spyre", 0)
+
+
+def test_a_stream_is_current_inside_its_context():
+    stream = torch.spyre.Stream()
+    assert stream.id != 0
+    with torch.spyre.stream(stream):
+        assert torch.spyre.current_stream() == stream
+    with stream:
+        assert torch.accelerator.current_stream() == stream
+    with torch.spyre.stream(None):
+        assert torch.spyre.current_stream().id == 0
+    assert torch.spyre.current_stream().id == 0
+    torch.spyre.set_stream(stream)
+    assert torch.spyre.current_stream() == stream
+    torch.spyre.set_stream(torch.spyre.default_stream())
+
+
+def test_the_current_stream_belongs_to_the_thread():
+    stream = torch.spyre.Stream()
+    seen = []
+    with torch.spyre.stream(stream):
+        thread = threading.Thread(target=lambda: seen.append(torch.spyre.current_stream().id))
+        thread.start()
+        thread.join()
+    assert seen == [0]
+
+
+def test_generic_streams_work_too():
+    stream = torch.Stream("spyre")
+    with stream:
+        x = torch.ones(100, device="spyre") * 2
+    stream.synchronize()
+    assert stream.query()
+    assert x.sum().item() == 200
+
+
+def test_priorities():
+    assert torch.spyre.Stream(priority=-1).priority == -1
+    assert torch.spyre.Stream().priority == 0
+
+
+def test_work_on_two_streams_is_ordered_by_data():
+    stream = torch.spyre.Stream()
+    x = torch.arange(1000.0, device="spyre")
+    with torch.spyre.stream(stream):
+        y = x * 2
+    z = y + 1
+    assert z[999].item() == 1999
+
+
+def test_wait_stream_and_events_order_work():
+    producer, consumer = torch.spyre.Stream(), torch.spyre.Stream()
+    x = torch.zeros(1000, device="spyre")
+    with torch.spyre.stream(producer):
+        x.add_(1)
+        done = torch.spyre.Event()
+        done.record()
+    consumer.wait_event(done)
+    with torch.spyre.stream(consumer):
+        x.mul_(3)
+    torch.spyre.current_stream().wait_stream(consumer)
+    assert x.add(1).sum().item() == 4000
+
+
+def test_event_life():
+    event = torch.spyre.Event(enable_timing=True)
+    assert event.query()
+    event.synchronize()
+    torch.ones(10, device="spyre").add_(1)
+    event.record()
+    event.synchronize()
+    assert event.query()
+    event.record(torch.spyre.Stream())
+    assert torch.Event("spyre").query()
+    assert torch.spyre.Stream().record_event().query() in (True, False)
+
+
+def test_elapsed_time_is_modelled():
+    def between(size: int) -> float:
+        start, end = torch.spyre.Event(enable_timing=True), torch.spyre.Event(enable_timing=True)
+        x = torch.ones(size, device="spyre")
+        torch.spyre.synchronize()
+        start.record()
+        x.add_(1)
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+    assert 0 < between(1 << 10) < between(1 << 24)
+    assert between(1 << 20) == between(1 << 20)
+
+
+def test_elapsed_time_needs_both_events():
+    with pytest.raises((RuntimeError, ValueError)):
+        torch.spyre.Event(enable_timing=True).elapsed_time(torch.spyre.Event(enable_timing=True))
+
+
+def test_query_and_synchronize_of_streams():
+    stream = torch.spyre.Stream()
+    with torch.spyre.stream(stream):
+        x = torch.ones(1 << 16, device="spyre")
+        for _ in range(5):
+            x = x * 1.5
+        assert not stream.query()
+    stream.synchronize()
+    assert stream.query()
+
+
+def test_record_stream_and_a_freed_tensor():
+    stream = torch.spyre.Stream()
+    x = torch.full((1 << 16,), 2.0, device="spyre")
+    with torch.spyre.stream(stream):
+        y = x * 2
+    x.record_stream(stream)
+    del x
+    torch.empty(1 << 16, device="spyre").fill_(9)
+    assert y.eq(4).all().item()
+
+
+def test_threads_record_into_one_stream():
+    results = [None] * 8
+
+    def work(i: int) -> None:
+        x = torch.full((512,), float(i), device="spyre")
+        for _ in range(20):
+            x = x * 1.0 + 1
+        results[i] = x.sum().item()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [512.0 * (i + 20) for i in range(8)]
+
+
+def test_autograd_runs_backward_on_its_own_thread():
+    x = torch.randn(64, 64, requires_grad=True)
+    y = x.detach().to("spyre").requires_grad_()
+    (x.sigmoid() * x).sum().backward()
+    (y.sigmoid() * y).sum().backward()
+    torch.testing.assert_close(y.grad.cpu(), x.grad)
