@@ -1,7 +1,7 @@
 // spyre/engine/convolution.cpp — convolutions of any rank as library operations.
 //
-// Panels are groups of samples, or of output channels where there is one sample or the weight's gradient is wanted
-// (its sum over the batch must stay in one order).
+// Panels are groups of samples, or of output channels where there is one sample or the weight's
+// gradient is wanted (its sum over the batch must stay in one order).
 #include <ATen/Functions.h>
 #include <ATen/Operators.h>
 #include <ATen/native/ConvUtils.h>

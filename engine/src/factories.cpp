@@ -1,4 +1,4 @@
-// spyre/engine/factories.cpp — tensors from numbers and positions: fill, arange, linspace, eye, tril, triu.
+// spyre/engine/factories.cpp — tensors from numbers and positions: fill, arange, eye, tril.
 //
 // Positions are Iota inputs: a counter that needs no memory.
 #include <ATen/Operators.h>

@@ -11,8 +11,8 @@
 #include "spyre/base/error.h"
 #include "spyre/engine/tensor.h"
 
-// OpenMP's and MKL's own switches, from the libraries that libtorch brings along. at::set_num_threads would change
-// the whole process.
+// OpenMP's and MKL's own switches, from the libraries that libtorch brings along.
+// at::set_num_threads would change the whole process.
 extern "C" {
 int omp_get_max_threads();
 void omp_set_num_threads(int count);
@@ -22,8 +22,8 @@ int MKL_Set_Num_Threads_Local(int count);
 namespace spyre::engine {
 namespace {
 
-/// While it lives, this thread calls libtorch's CPU kernels directly and serially: no autograd, no modes, no
-/// dispatch to other devices, no OpenMP team beside the card's own threads.
+/// While it lives, this thread calls libtorch's CPU kernels directly and serially: no autograd, no
+/// modes, no dispatch to other devices, no OpenMP team beside the card's own threads.
 class HostKernelScope {
  public:
   HostKernelScope();

@@ -1,4 +1,4 @@
-// spyre/engine/losses.cpp — element-wise losses and their gradients, and activations with more than one result.
+// spyre/engine/losses.cpp — element-wise losses, their gradients, and prelu's.
 #include <ATen/Operators.h>
 #include <ATen/core/Reduction.h>
 

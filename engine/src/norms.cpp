@@ -1,4 +1,4 @@
-// spyre/engine/norms.cpp — layer, group and batch normalization, with their gradients, from reductions.
+// spyre/engine/norms.cpp — layer, group and batch normalization, with gradients, from reductions.
 //
 // All three are one formula over different dimensions: (x - mean) * rstd * weight + bias.
 #include <ATen/Operators.h>
@@ -49,7 +49,8 @@ Tensor scaled(const Tensor& normalized, const Scale& scale, DType work, DType ty
   return converted(normalized, type);
 }
 
-/// What a normalization over `dims` gives; mean and rstd keep their dimensions and have the working type.
+/// What a normalization over `dims` gives; mean and rstd keep their dimensions and have the working
+/// type.
 struct Normalized {
   Tensor out, mean, rstd, squares;
 };
@@ -65,7 +66,8 @@ Normalized normalize(const Tensor& x, std::uint32_t dims, double eps, const Scal
   return {scaled(normalized, scale, work, type), m.mean, rstd, m.squares};
 }
 
-/// The gradients of normalize(): for the input over `dims`; for weight and bias over `affine_dims`, dimensions kept.
+/// The gradients of normalize(): for the input over `dims`; for weight and bias over `affine_dims`,
+/// dimensions kept.
 struct Gradients {
   Tensor input, weight, bias;
 };

@@ -1,4 +1,4 @@
-// spyre/engine/operand.cpp — the inputs of an operator as they arrive, and the types that follow from them.
+// spyre/engine/operand.cpp — an operator's inputs as they arrive, and the types that follow.
 #include "spyre/engine/operand.h"
 
 #include <ATen/Functions.h>

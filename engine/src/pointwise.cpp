@@ -20,7 +20,8 @@ namespace {
 using kernels::OpInfo;
 using kernels::TypeRule;
 
-/// True if the op divides integers, which raises a fault on zero: seen from its body in an integer lane.
+/// True if the op divides integers, which raises a fault on zero: seen from its body in an integer
+/// lane.
 bool divides_integers(const kernels::Op& op) {
   if ((op.info.computes.bits & kIntegers.bits) == 0) return false;
   kernels::MicroProgram program;

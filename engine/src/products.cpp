@@ -1,8 +1,8 @@
 // spyre/engine/products.cpp — matrix products as library operations.
 //
-// A product is cut into panels by its shape alone; each panel is one serial GEMM, so the cores share the work and the
-// bits do not depend on how many they are. The scaled sum of addmm and its kin is recorded as pointwise ops, which
-// lazy/ fuses with what follows.
+// A product is cut into panels by its shape alone; each panel is one serial GEMM, so the cores
+// share the work and the bits do not depend on how many they are. The scaled sum of addmm and its
+// kin is recorded as pointwise ops, which lazy/ fuses with what follows.
 #include <ATen/CPUFunctions.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/Operators.h>
@@ -70,7 +70,8 @@ struct BatchedProduct {
   }
 };
 
-/// True if the operands may be multiplied as they are; anything else takes the host path and raises there.
+/// True if the operands may be multiplied as they are; anything else takes the host path and raises
+/// there.
 bool multipliable(const Tensor& a, const Tensor& b, std::int64_t rank) {
   const std::array<const Tensor*, 2> both{&a, &b};
   check_same_device(both, a.is_privateuseone() ? a.device() : b.device());

@@ -1,6 +1,7 @@
-// spyre/engine/random_ops.cpp — random fills: functions of (position, seed, offset), with the offset reserved here.
+// spyre/engine/random_ops.cpp — random fills: functions of position, seed and a reserved offset.
 //
-// Positions count in row-major order whatever the memory layout, so a transposed tensor gets the same numbers.
+// Positions count in row-major order whatever the memory layout, so a transposed tensor gets the
+// same numbers.
 #include <ATen/Functions.h>
 #include <ATen/Operators.h>
 

@@ -22,8 +22,8 @@ lazy::View view_under(const at::Tensor& tensor, std::span<const std::int64_t> st
   return view;
 }
 
-/// A number in the type that the body computes in. Ops whose CPU kernels keep scalars of reduced floats in float32
-/// say so in the table.
+/// A number in the type that the body computes in. Ops whose CPU kernels keep scalars of reduced
+/// floats in float32 say so in the table.
 lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info, DType compute) {
   if (is_reduced_float(compute) && info.wide_scalars)
     return lazy::Input::of_double(number.toDouble(), DType::F32);
@@ -33,7 +33,8 @@ lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info,
   return lazy::Input::of_int(absent ? 0 : number.toLong(), compute);
 }
 
-/// The strides of `tensor` under `sizes`: its own if they fit, else broadcast ones, kept in `storage`.
+/// The strides of `tensor` under `sizes`: its own if they fit, else broadcast ones, kept in
+/// `storage`.
 std::span<const std::int64_t> strides_under(const at::Tensor& tensor, c10::IntArrayRef sizes,
                                             Dims& storage) {
   if (tensor.sizes() == sizes) return as_span(tensor.strides());
@@ -104,7 +105,8 @@ at::Tensor pointwise(const PointwiseOp& op, Operands operands) {
   const at::Tensor& first = *tensors.tensors[0];
   check_same_device(tensors.refs(), first.device());
   const Dims sizes = broadcast_sizes(tensors.refs());
-  // A number takes part in TensorIterator's choice as a tensor that has no dimensions: it has no say.
+  // A number takes part in TensorIterator's choice as a tensor that has no dimensions: it has no
+  // say.
   const Dims strides = result_strides(sizes, tensors.refs());
   at::Tensor out =
       empty_strided(as_array(sizes), as_array(strides), scalar_type(op.result), first.device());

@@ -1,6 +1,7 @@
 // spyre/engine/reduction.cpp — sums, extremes, norms and variances, recorded as primitives.
 //
-// A reduction accumulates in float64 and is rounded once: means and norms divide or take roots in float64 first.
+// A reduction accumulates in float64 and is rounded once: means and norms divide or take roots in
+// float64 first.
 #include "spyre/engine/reduction.h"
 
 #include <ATen/Operators.h>

@@ -1,4 +1,4 @@
-// spyre/engine/registration.cpp — the dispatcher entries of one operator, found from PyTorch's own schemas.
+// spyre/engine/registration.cpp — an operator's dispatcher entries, from PyTorch's schemas.
 #include "spyre/engine/registration.h"
 
 #include <ATen/core/Tensor.h>
@@ -49,7 +49,8 @@ std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& func
   return std::nullopt;
 }
 
-/// An out form: the functional form, then a copy. PyTorch's structured kernels check types the same way.
+/// An out form: the functional form, then a copy. PyTorch's structured kernels check types the same
+/// way.
 struct OutByCopy final : c10::OperatorKernel {
   explicit OutByCopy(c10::OperatorHandle f)
       : functional(f), dtype(f.schema().argumentIndexWithName("dtype")) {}

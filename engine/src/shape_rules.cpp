@@ -1,4 +1,4 @@
-// spyre/engine/shape_rules.cpp — TensorIterator's rules for shape, strides and overlap, without touching any data.
+// spyre/engine/shape_rules.cpp — TensorIterator's rules for shape, strides and overlap.
 #include "spyre/engine/shape_rules.h"
 
 #include <ATen/ExpandUtils.h>
@@ -36,7 +36,8 @@ Dims channels_last_strides(const Dims& sizes) {
   return strides;
 }
 
-/// Positive: `a` is outside of `b` and must come later, negative: the reverse, zero: the operands do not say.
+/// Positive: `a` is outside of `b` and must come later, negative: the reverse, zero: the operands
+/// do not say.
 int compare_dimensions(const Dims& sizes, std::span<const Dims> strides, std::size_t a,
                        std::size_t b) {
   for (const Dims& s : strides) {
@@ -47,8 +48,8 @@ int compare_dimensions(const Dims& sizes, std::span<const Dims> strides, std::si
   return 0;
 }
 
-/// Dimensions from innermost to outermost. An insertion sort, because the order is only partial and ties must fall
-/// as they do in TensorIterator.
+/// Dimensions from innermost to outermost. An insertion sort, because the order is only partial and
+/// ties must fall as they do in TensorIterator.
 Dims stride_order(const Dims& sizes, std::span<const Dims> strides) {
   const std::size_t rank = sizes.size();
   Dims order;
@@ -121,7 +122,8 @@ Dims result_strides(const Dims& sizes, TensorRefs tensors) {
   for (const at::Tensor* t : tensors) {
     ensure(count < strides.size(), "a pointwise operator has at most eight tensors");
     Dims& s = strides[count++] = broadcast_strides(*t, sizes);
-    // TensorIterator keeps the stride of an extent of one that does not broadcast, and bytes, not elements.
+    // TensorIterator keeps the stride of an extent of one that does not broadcast, and bytes, not
+    // elements.
     const std::size_t lead = sizes.size() - static_cast<std::size_t>(t->dim());
     for (std::size_t d = lead; d < sizes.size(); ++d)
       if (sizes[d] == 1) s[d] = t->stride(static_cast<std::int64_t>(d - lead));

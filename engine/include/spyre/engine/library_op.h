@@ -1,9 +1,9 @@
-// spyre/engine/library_op.h — operations whose code is libtorch's CPU kernels, recorded lazily and run on the card.
+// spyre/engine/library_op.h — libtorch's CPU kernels, recorded lazily and run on the card.
 //
 // A library operation is a small struct of its non-tensor arguments:
 //   std::string_view name() const;                       static storage
 //   void describe(KeyWriter& key) const;                 every argument that changes the call
-//   std::int64_t work_items() const;                     independent pieces; depends on shapes alone (law 2)
+//   std::int64_t work_items() const;                     independent pieces, by shape alone (law 2)
 //   kernels::LibraryCost cost() const;
 //   void run(Tensors operands, std::int64_t first, std::int64_t last) const;
 // run() sees CPU tensors over device memory, inputs first, and writes the outputs.
@@ -69,7 +69,8 @@ concept LibraryOperation = requires(const Op& op, KeyWriter& key, Tensors operan
   op.run(operands, std::int64_t{}, std::int64_t{});
 };
 
-/// Calls `body` with CPU tensors over device memory, in a HostKernelScope. PyTorch's errors leave it as ours.
+/// Calls `body` with CPU tensors over device memory, in a HostKernelScope. PyTorch's errors leave
+/// it as ours.
 void with_host_tensors(std::span<const kernels::DeviceView> views,
                        c10::function_ref<void(Tensors)> body);
 
@@ -94,8 +95,8 @@ using TensorArguments = std::span<const at::Tensor* const>;
 /// The untyped half of record_library().
 void record_library_call(lazy::Library call, TensorArguments inputs, TensorArguments outputs);
 
-/// Records `op` on the current stream. An operand that is changed in place stands among inputs and outputs.
-/// `source`: the Python line, for operations that can fault.
+/// Records `op` on the current stream. An operand that is changed in place stands among inputs and
+/// outputs. `source`: the Python line, for operations that can fault.
 template <LibraryOperation Op>
 void record_library(const Op& op, TensorArguments inputs, TensorArguments outputs,
                     std::uint32_t source = 0) {
@@ -123,12 +124,13 @@ inline const at::Tensor* if_defined(const std::optional<at::Tensor>& tensor) {
   return tensor && tensor->defined() ? &*tensor : nullptr;
 }
 
-/// Equal pieces of `extent`, at most `limit` of them, each a multiple of `grain` (but the last). One piece if
-/// `extent` is 0.
+/// Equal pieces of `extent`, at most `limit` of them, each a multiple of `grain` (but the last).
+/// One piece if `extent` is 0.
 struct Panels {
   std::int64_t extent = 0, size = 0;
   static Panels of(std::int64_t extent, std::int64_t limit, std::int64_t grain);
-  /// Pieces of dimension 0 for an operation that runs along `dim` of a tensor of `sizes`; one piece if it is small.
+  /// Pieces of dimension 0 for an operation that runs along `dim` of a tensor of `sizes`; one piece
+  /// if it is small.
   static Panels beside(std::int64_t dim, c10::IntArrayRef sizes);
   std::int64_t count() const { return extent == 0 ? 1 : (extent + size - 1) / size; }
   /// The piece's part of `tensor` along `dim`.

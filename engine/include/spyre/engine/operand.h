@@ -1,4 +1,4 @@
-// spyre/engine/operand.h — the inputs of an operator as they arrive, and the types that follow from them.
+// spyre/engine/operand.h — an operator's inputs as they arrive, and the types that follow.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
@@ -11,8 +11,8 @@
 
 namespace spyre::engine {
 
-/// One input of an operator: a tensor on the device, or a number. A 0-dimensional CPU tensor is a number that takes
-/// part in type promotion as a tensor does. Borrows its tensor.
+/// One input of an operator: a tensor on the device, or a number. A 0-dimensional CPU tensor is a
+/// number that takes part in type promotion as a tensor does. Borrows its tensor.
 class Operand {
  public:
   Operand(

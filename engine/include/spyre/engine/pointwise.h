@@ -21,8 +21,8 @@ class PointwiseOverload {
   /// `schema`: of the functional form.
   PointwiseOverload(const c10::FunctionSchema& schema, std::span<const OpId> rows);
 
-  // Each returns false if no row serves these operands: the caller takes the host path, which raises CPU's error
-  // where there is one. `given`: see row_for.
+  // Each returns false if no row serves these operands: the caller takes the host path, which
+  // raises CPU's error where there is one. `given`: see row_for.
   bool functional(Operands operands, std::span<const c10::IValue> given, at::Tensor& result) const;
   bool in_place(Operands operands, std::span<const c10::IValue> given,
                 const at::Tensor& self) const;
@@ -60,7 +60,8 @@ class PointwiseOverload {
   };
   /// A row's selection on this overload; nothing if it needs an argument that the overload lacks.
   std::optional<std::vector<Term>> terms_of(const kernels::OpInfo& info) const;
-  /// The first row whose compute types and selection fit. `given`: all arguments, if a row selects on them.
+  /// The first row whose compute types and selection fit. `given`: all arguments, if a row selects
+  /// on them.
   std::optional<Choice> row_for(Operands operands, std::span<const c10::IValue> given) const;
   void check_numbers(Operands operands, c10::ScalarType common) const;
 

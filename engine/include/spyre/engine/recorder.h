@@ -1,5 +1,4 @@
-// spyre/engine/recorder.h — records primitive operations over torch tensors, and the words that composite operators
-// (softmax, norms, losses) are written in.
+// spyre/engine/recorder.h — records primitives over torch tensors: the words of composite operators.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -18,8 +17,9 @@ struct PointwiseOp {
   std::uint32_t source = 0;  // the Python line, for ops that can fault
 };
 
-/// out = op(operands), over out's sizes, to which the operands broadcast. `out` must not overlap itself; an operand
-/// that overlaps it in another way than being the same view is copied first. Records nothing if out is empty.
+/// out = op(operands), over out's sizes, to which the operands broadcast. `out` must not overlap
+/// itself; an operand that overlaps it in another way than being the same view is copied first.
+/// Records nothing if out is empty.
 void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor& out);
 
 /// The same into a new tensor of op.result, with the strides that TensorIterator would give it.

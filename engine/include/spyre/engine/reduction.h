@@ -1,4 +1,4 @@
-// spyre/engine/reduction.h — words for operators that reduce: dimensions, accumulation, mean and variance.
+// spyre/engine/reduction.h — words for operators that reduce: dimensions, sums, moments.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -9,8 +9,8 @@
 
 namespace spyre::engine {
 
-/// Bit set of the dimensions named by `dims` (none or empty: all). Raises as CPU does for bad or repeated ones. A
-/// 0-dimensional tensor has no bits.
+/// Bit set of the dimensions named by `dims` (none or empty: all). Raises as CPU does for bad or
+/// repeated ones. A 0-dimensional tensor has no bits.
 std::uint32_t dimension_set(const at::Tensor& tensor, at::OptionalIntArrayRef dims);
 std::uint32_t dimension_set(const at::Tensor& tensor, std::int64_t dim);
 /// The last `count` dimensions.

@@ -1,4 +1,4 @@
-// spyre/engine/registration.h — the dispatcher entries of one operator, found from PyTorch's own schemas.
+// spyre/engine/registration.h — an operator's dispatcher entries, found from PyTorch's schemas.
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -17,11 +17,13 @@ struct Forms {
   std::optional<c10::OperatorHandle> functional, in_place, out;
 };
 
-/// `name` is the functional overload: "relu", "add.Tensor". The in-place form has the same overload name, the out
-/// form is the overload with the same arguments plus outputs. Throws InvalidArgument if there is no such operator.
+/// `name` is the functional overload: "relu", "add.Tensor". The in-place form has the same overload
+/// name, the out form is the overload with the same arguments plus outputs. Throws InvalidArgument
+/// if there is no such operator.
 Forms forms_of(std::string_view name);
 
-/// Keeps the registrations of the PrivateUse1 kernels that it makes. Confined to the thread that loads the library.
+/// Keeps the registrations of the PrivateUse1 kernels that it makes. Confined to the thread that
+/// loads the library.
 class Registrations {
  public:
   /// `Functor` derives from c10::OperatorKernel; its operator() has the operator's C++ signature.
@@ -36,14 +38,15 @@ class Registrations {
                  std::make_unique<Functor>(std::forward<Args>(args)...)));
   }
 
-  /// Registers `function` for the overload `name`, and from it the in-place and out forms that exist: they call the
-  /// functional form and copy.
+  /// Registers `function` for the overload `name`, and from it the in-place and out forms that
+  /// exist: they call the functional form and copy.
   template <auto function> void add_function(std::string_view name) {
     const Forms forms = forms_of(name);
     keep(*forms.functional, c10::KernelFunction::makeFromUnboxedRuntimeFunction(guarded<function>));
     add_derived(forms);
   }
-  /// Registers `function` for the in-place form of `name`, and from it the functional form (on a copy) and the out form.
+  /// Registers `function` for the in-place form of `name`, and from it the functional form (on a
+  /// copy) and the out form.
   template <auto function> void add_mutating(std::string_view name) {
     const Forms forms = forms_of(name);
     keep(forms.in_place.value(),

@@ -1,7 +1,7 @@
-// spyre/engine/shape_rules.h — TensorIterator's rules for shape, strides and overlap, without touching any data.
+// spyre/engine/shape_rules.h — TensorIterator's rules for shape, strides and overlap.
 //
-// They are restated here because TensorIterator asks every operand for a data pointer, which a device tensor in a
-// pending trace does not have. Error texts are CPU's own.
+// They are restated here because TensorIterator asks every operand for a data pointer, which a
+// device tensor in a pending trace does not have. Error texts are CPU's own.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -23,19 +23,19 @@ Dims broadcast_sizes(TensorRefs tensors);
 /// Strides of `tensor` seen under `sizes`: 0 where it broadcasts.
 Dims broadcast_strides(const at::TensorBase& tensor, const Dims& sizes);
 
-/// The strides of a new result of a pointwise operator over these operands: contiguous if they all are, their own if
-/// they agree, else dense in the order of the operands' strides.
+/// The strides of a new result of a pointwise operator over these operands: contiguous if they all
+/// are, their own if they agree, else dense in the order of the operands' strides.
 Dims result_strides(const Dims& sizes, TensorRefs tensors);
 
-/// Raises if `out` writes one location twice, or shares memory partially with an input.
-/// Returns true if an input may overlap `out` in a way that CPU cannot judge (it must be copied first).
+/// Raises if `out` writes one location twice, or shares memory partially with an input. Returns
+/// true if an input may overlap `out` in a way that CPU cannot judge (it must be copied first).
 bool check_overlap(const at::TensorBase& out, const at::TensorBase& input);
 
 /// Raises CPU's "all tensors to be on the same device".
 void check_same_device(TensorRefs tensors, c10::Device device);
 
-/// For `out=`: gives `out` the shape of the result, with PyTorch's warning if it was not empty. With `strides`, a
-/// resized tensor gets these.
+/// For `out=`: gives `out` the shape of the result, with PyTorch's warning if it was not empty.
+/// With `strides`, a resized tensor gets these.
 void resize_output(const at::Tensor& out, const Dims& sizes, const Dims& strides);
 
 /// For in-place forms: raises if the result does not have the shape of `self`.
