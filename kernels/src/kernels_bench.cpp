@@ -1,0 +1,133 @@
+// spyre/kernels/kernels_bench.cpp — what does compiling a kernel cost, and how near to memory speed does it run?
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+#include "cpu_features.h"
+#include "spec_builder.h"
+#include "spyre/kernels/kernel.h"
+
+namespace spyre::kernels {
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double best_seconds(int repetitions, const std::function<void()>& work) {
+  double best = 1e9;
+  for (int i = 0; i < repetitions; ++i) best = std::min(best, seconds_of(work));
+  return best;
+}
+
+KernelSpec chain(int ops) {
+  SpecBuilder b(Form::Pointwise);
+  std::uint16_t x = b.load(DType::F32);
+  const std::uint16_t y = b.load(DType::F32);
+  const std::string_view names[] = {"add", "mul", "tanh", "sub", "exp", "maximum", "sigmoid", "abs"};
+  for (int i = 0; i < ops; ++i) {
+    const std::string_view name = names[i % 8];
+    const bool one_input = op(op_named(name)).info.arity == 1;
+    const bool scaled = op(op_named(name)).info.arity == 3;
+    x = b.apply(name, DType::F32, one_input ? std::vector{x} : scaled ? std::vector{x, y, y} : std::vector{x, y});
+  }
+  b.store(x, DType::F32);
+  return b.spec();
+}
+
+KernelSpec multiply_add() {
+  SpecBuilder b(Form::Pointwise);
+  const std::uint16_t product = b.apply("mul", DType::F32, {b.load(DType::F32), b.load(DType::F32)});
+  b.store(b.apply("add", DType::F32, {product, b.load(DType::F32), b.param(DType::F32)}), DType::F32);
+  return b.spec();
+}
+
+KernelSpec unary(std::string_view name, DType type = DType::F32) {
+  SpecBuilder b(Form::Pointwise);
+  b.store(b.apply(name, type, {b.load(type)}), type);
+  return b.spec();
+}
+
+KernelSpec softmax(DType type) {
+  SpecBuilder b(Form::Row, 2);
+  const std::uint16_t x = b.load(type);
+  const std::uint16_t largest = b.reduce(Reduction::Max, type, type, x);
+  const std::uint16_t e = b.apply("exp", DType::F32, {b.apply("sub", DType::F32, {x, largest, b.param(DType::F32)})});
+  const std::uint16_t total = b.reduce(Reduction::Sum, DType::F32, DType::F32, e);
+  b.store(b.apply("div", DType::F32, {e, total}), type);
+  return b.spec();
+}
+
+KernelSpec sum(Form form) {
+  SpecBuilder b(form, 2);
+  b.store(b.reduce(Reduction::Sum, DType::F32, DType::F32, b.load(DType::F32)), DType::F32,
+          form == Form::Row ? InnerStride::Zero : InnerStride::Unit);
+  return b.spec();
+}
+
+void report_compile(const char* name, const KernelSpec& spec, Isa isa) {
+  const double seconds = best_seconds(20, [&] { compile(spec, isa); });
+  const auto kernel = compile(spec, isa);
+  std::printf("  compile %-16s %7.0f us %7llu bytes\n", name, seconds * 1e6,
+              static_cast<unsigned long long>(kernel->code_bytes().count));
+}
+
+/// Bytes moved per second over [rows, row] points, counting each tensor once.
+void report_speed(const char* name, const KernelSpec& spec, Isa isa, std::int64_t rows, std::int64_t row) {
+  const auto kernel = compile(spec, isa);
+  const std::size_t rank = spec.rank;
+  std::vector<std::vector<float>> buffers;
+  std::vector<std::uint64_t> bases;
+  std::vector<std::int64_t> strides;
+  double bytes = 0;
+  const std::vector<std::int64_t> extents = rank == 1 ? std::vector{rows * row} : std::vector{rows, row};
+  for (const ArgumentSpec& a : spec.arguments) {
+    buffers.emplace_back(static_cast<std::size_t>(rows * row), 0.001F);
+    bases.push_back(reinterpret_cast<std::uint64_t>(buffers.back().data()));
+    const bool per_row = a.inner == InnerStride::Zero;
+    const bool per_column = spec.form == Form::Column && a.kind == ArgumentSpec::Kind::Store;
+    if (rank == 2) strides.push_back(per_column ? 0 : per_row ? size_of(a.dtype) : row * size_of(a.dtype));
+    strides.push_back(per_row ? 0 : size_of(a.dtype));
+    if (!per_row && !per_column) bytes += static_cast<double>(rows * row * size_of(a.dtype));
+  }
+  const std::uint64_t one = 0x3f800000;
+  const LaunchArguments launch{bases.data(), extents.data(), strides.data(), &one};
+  std::vector<std::byte> scratch(kernel->scratch_bytes(extents.data()).count + 64);
+  const std::int64_t items = kernel->work_items(extents.data());
+  const int repetitions = rows * row > 1000000 ? 7 : 200;
+  const double seconds = best_seconds(repetitions, [&] { kernel->run(launch, 0, items, scratch.data()); });
+  std::printf("  %-20s %6.1f MiB %8.1f us %7.1f GB/s %6.2f Gelem/s\n", name, bytes / (1 << 20), seconds * 1e6,
+              bytes / seconds * 1e-9, static_cast<double>(rows * row) / seconds * 1e-9);
+}
+
+void run(Isa isa) {
+  std::printf("%s\n", isa == Isa::Avx2 ? "AVX2" : "AVX-512");
+  report_compile("1 op", chain(1), isa);
+  report_compile("10 ops", chain(10), isa);
+  report_compile("60 ops", chain(60), isa);
+  report_compile("softmax row", softmax(DType::F32), isa);
+  for (const std::int64_t rows : {std::int64_t{64}, std::int64_t{16384}}) {
+    report_speed("a * b + c", multiply_add(), isa, rows, 1024);
+    report_speed("relu", unary("relu"), isa, rows, 1024);
+    report_speed("gelu (erf)", unary("gelu"), isa, rows, 1024);
+    report_speed("exp", unary("exp"), isa, rows, 1024);
+    report_speed("tanh", unary("tanh"), isa, rows, 1024);
+    report_speed("gelu (erf) bf16", unary("gelu", DType::BF16), isa, rows, 1024);
+    report_speed("softmax", softmax(DType::F32), isa, rows, 1024);
+    report_speed("softmax bf16", softmax(DType::BF16), isa, rows, 1024);
+    report_speed("sum of rows", sum(Form::Row), isa, rows, 1024);
+    report_speed("sum of columns", sum(Form::Column), isa, rows, 1024);
+  }
+}
+
+}  // namespace
+}  // namespace spyre::kernels
+
+int main() {
+  using spyre::kernels::Isa;
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512})
+    if (spyre::kernels::cpu_runs(isa)) spyre::kernels::run(isa);
+}
