@@ -1,6 +1,8 @@
 // spyre/lazy/library_calls.cpp — builds the key of a call into the same bytes each time.
 #include "library_calls.h"
 
+#include <cstring>
+
 #include "spyre/base/error.h"
 
 namespace spyre::lazy {
@@ -10,8 +12,9 @@ constexpr Bytes kCallBytes{512};   // about what a call object takes
 
 template <class T>
 void put(std::vector<std::byte>& key, std::span<const T> values) {
-  const auto bytes = std::as_bytes(values);
-  key.insert(key.end(), bytes.begin(), bytes.end());
+  const std::size_t at = key.size();
+  key.resize(at + values.size_bytes());
+  if (!values.empty()) std::memcpy(key.data() + at, values.data(), values.size_bytes());
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// spyre/lazy/verified_cache_test.cpp — hits are verified, capacity holds, the oldest goes.
+#include "spyre/lazy/verified_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace spyre::lazy {
+namespace {
+
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::shared_ptr<const int> value(int v) { return std::make_shared<const int>(v); }
+
+TEST(VerifiedCache, FindsWhatWasStored) {
+  VerifiedCache<const int> cache(1_KiB);
+  EXPECT_EQ(cache.find(bytes("a")), nullptr);
+  cache.insert(bytes("a"), value(1), 8_B);
+  EXPECT_EQ(*cache.find(bytes("a")), 1);
+  EXPECT_EQ(cache.counts().hits, 1U);
+  EXPECT_EQ(cache.counts().misses, 1U);
+  EXPECT_EQ(cache.counts().bytes, 9U);
+}
+
+TEST(VerifiedCache, CollidingHashesAreToldApart) {
+  VerifiedCache<const int> cache(64_KiB);
+  cache.set_hash_mask(2);   // four different hashes
+  for (int i = 0; i < 100; ++i) cache.insert(bytes(std::to_string(i)), value(i), 8_B);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*cache.find(bytes(std::to_string(i))), i);
+  EXPECT_EQ(cache.find(bytes("100")), nullptr);
+}
+
+TEST(VerifiedCache, EvictsTheLeastRecentlyUsed) {
+  VerifiedCache<const int> cache(30_B);   // three entries of 10 bytes
+  for (const char* key : {"a", "b", "c"}) cache.insert(bytes(key), value(key[0]), 9_B);
+  EXPECT_NE(cache.find(bytes("a")), nullptr);
+  cache.insert(bytes("d"), value('d'), 9_B);
+  EXPECT_EQ(cache.find(bytes("b")), nullptr);
+  EXPECT_NE(cache.find(bytes("a")), nullptr);
+  EXPECT_EQ(cache.counts().evictions, 1U);
+  EXPECT_EQ(cache.counts().bytes, 30U);
+}
+
+TEST(VerifiedCache, AnEvictedValueLivesOnWhileInUse) {
+  VerifiedCache<const int> cache(8_B);
+  cache.insert(bytes("a"), value(1), 8_B);
+  const auto held = cache.find(bytes("a"));
+  cache.insert(bytes("b"), value(2), 8_B);
+  EXPECT_EQ(cache.counts().entries, 1U);
+  EXPECT_EQ(*held, 1);
+}
+
+TEST(VerifiedCache, AnEntryAboveCapacityIsKeptUntilTheNext) {
+  VerifiedCache<const int> cache(8_B);
+  cache.insert(bytes("big"), value(1), 1_KiB);
+  EXPECT_NE(cache.find(bytes("big")), nullptr);
+}
+
+TEST(VerifiedCache, TakeAllEmpties) {
+  VerifiedCache<const int> cache(1_KiB);
+  cache.insert(bytes("a"), value(1), 8_B);
+  EXPECT_EQ(cache.take_all().size(), 1U);
+  EXPECT_EQ(cache.find(bytes("a")), nullptr);
+  EXPECT_EQ(cache.counts().bytes, 0U);
+}
+
+}  // namespace
+}  // namespace spyre::lazy
