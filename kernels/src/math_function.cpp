@@ -15,12 +15,13 @@
 #include "spyre/base/error.h"
 
 // Function, arguments, SLEEF's stated accuracy in tenths of an ulp; in the order of MathFunction.
-#define SPYRE_SLEEF_FUNCTIONS(F1, F2)                                                              \
-  F1(sin, u10)                                                                                     \
-  F1(cos, u10)                                                                                     \
-  F1(tan, u10) F1(asin, u10) F1(acos, u10) F1(atan, u10) F1(sinh, u10) F1(cosh, u10) F1(tanh, u10) \
-      F1(asinh, u10) F1(acosh, u10) F1(atanh, u10) F1(exp, u10) F1(exp2, u10) F1(expm1, u10)       \
-          F1(log, u10) F1(log2, u10) F1(log10, u10) F1(log1p, u10) F1(erf, u10) F1(erfc, u15)      \
+#define SPYRE_SLEEF_FUNCTIONS(F1, F2)                                                         \
+  F1(sin, u10)                                                                                \
+  F1(cos, u10)                                                                                \
+  F1(tan, u10)                                                                                \
+  F1(asin, u10) F1(acos, u10) F1(atan, u10) F1(sinh, u10) F1(cosh, u10) F1(tanh, u10)         \
+      F1(asinh, u10) F1(acosh, u10) F1(atanh, u10) F1(exp, u10) F1(exp2, u10) F1(expm1, u10)  \
+          F1(log, u10) F1(log2, u10) F1(log10, u10) F1(log1p, u10) F1(erf, u10) F1(erfc, u15) \
               F1(lgamma, u10) F2(pow, u10) F2(atan2, u10) F2(hypot, u05)
 
 #define SPYRE_DECLARE1(f, u)                       \
