@@ -44,7 +44,8 @@ TEST(Timeline, OffRecordsNothing) {
   Card card(small_spec());
   card.enqueue(StreamId{0}, compute_once([] {}), Urgency::Waited);
   card.synchronize_all();
-  for (const nlohmann::json& event : parsed(card)["traceEvents"]) EXPECT_EQ(event["ph"], "M");
+  const nlohmann::json trace = parsed(card);
+  for (const nlohmann::json& event : trace["traceEvents"]) EXPECT_EQ(event["ph"], "M");
 }
 
 TEST(Timeline, KeepsTheLatestRowsAndCountsTheRest) {
