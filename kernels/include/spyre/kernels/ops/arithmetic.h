@@ -96,9 +96,9 @@ struct DivTrunc {
 };
 static_assert(Operator<DivTrunc>);
 
-struct DivFloor {
+struct FloorDivide {
   static constexpr OpInfo info{
-      .name = "div_floor",
+      .name = "floor_divide",
       .aten = "floor_divide;floor_divide.Scalar;div.Tensor_mode;div.Scalar_mode",
       .signature = Signature::FromSchema,
       .arity = 2,
@@ -141,7 +141,7 @@ struct DivFloor {
     return b.select(b.eq(x[1], zero), ratio, nonzero);
   }
 };
-static_assert(Operator<DivFloor>);
+static_assert(Operator<FloorDivide>);
 
 struct Remainder {
   static constexpr OpInfo info{
@@ -280,7 +280,7 @@ struct Fmin {
 };
 static_assert(Operator<Fmin>);
 
-using Arithmetic = OpList<Add, Sub, Rsub, Mul, Div, DivTrunc, DivFloor, Remainder, Fmod, Neg, Abs,
-                          Sign, Reciprocal, Maximum, Minimum, Fmax, Fmin>;
+using Arithmetic = OpList<Add, Sub, Rsub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Neg,
+                          Abs, Sign, Reciprocal, Maximum, Minimum, Fmax, Fmin>;
 
 }  // namespace spyre::kernels::ops
