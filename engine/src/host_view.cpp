@@ -16,7 +16,7 @@ namespace {
 void copy_bits(const at::Tensor& from, const at::Tensor& to) {
   to._set_conj(from.is_conj());
   to._set_neg(from.is_neg());
-  to.unsafeGetTensorImpl()->set_wrapped_number(from.unsafeGetTensorImpl()->is_wrapped_number());
+  if (from.unsafeGetTensorImpl()->is_wrapped_number()) to.unsafeGetTensorImpl()->set_wrapped_number(true);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device de
                             : empty(result.sizes(), result.scalar_type(), device);
   copy_from_host(result, tensor);
   bytes_created_ += tensor.nbytes();
-  tensor.unsafeGetTensorImpl()->set_wrapped_number(result.unsafeGetTensorImpl()->is_wrapped_number());
+  if (result.unsafeGetTensorImpl()->is_wrapped_number()) tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   return tensor;
 }
 

@@ -43,6 +43,7 @@ std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& func
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   const std::string& name = functional.operator_name().name;
   for (const std::string& overload : overloads().at(name)) {
+    if (overload == functional.operator_name().overload_name) continue;
     auto candidate = dispatcher.findSchema({name, overload});
     if (candidate && is_out_form(functional.schema(), candidate->schema())) return candidate;
   }
