@@ -61,8 +61,8 @@ Lanes Avx2Isa::convert_i64(const Lanes& a, Lane to) {
   const x86::Mem from = slot(0);
   const x86::Mem into = slot(1);
   store_raw(from, a);
+  const x86::Vec r = fresh();
   for (int i = 0; i < lanes(); ++i) {
-    const x86::Vec r = fresh();
     cc.emit(Inst::kIdVxorps, r.xmm(), r.xmm(), r.xmm());
     cc.emit(Inst::kIdVcvtsi2ss, r.xmm(), r.xmm(), from.cloneAdjusted(i * 8).cloneResized(8));
     cc.emit(Inst::kIdVmovss, into.cloneAdjusted(i * 4).cloneResized(4), r.xmm());
@@ -75,8 +75,8 @@ Lanes Avx2Isa::convert_to_i64(const Lanes& a) {
   const x86::Mem into = slot(1);
   store_raw(from, a);
   const InstId id = a.width == 8 ? Inst::kIdVcvttsd2si : Inst::kIdVcvttss2si;
+  const x86::Gp r = cc.newInt64();
   for (int i = 0; i < lanes(); ++i) {
-    const x86::Gp r = cc.newInt64();
     cc.emit(id, r, from.cloneAdjusted(i * a.width).cloneResized(a.width));
     cc.mov(into.cloneAdjusted(i * 8).cloneResized(8), r);
   }

@@ -10,7 +10,6 @@ class Avx2Isa final : public VectorIsa {
   using VectorIsa::VectorIsa;
 
   int lanes() const override { return 8; }
-  x86::Vec fresh() override { return cc.newYmm(); }
   x86::Vec half(const x86::Reg& r) const override { return r.as<x86::Vec>().xmm(); }
   x86::Mem constant_operand(std::uint8_t width, std::uint64_t bits) override;
   InstId direct(Micro op, Lane lane) const override;
@@ -36,6 +35,9 @@ class Avx2Isa final : public VectorIsa {
 
   Lanes load(DType type, const x86::Mem& at, const Active& active) override;
   void store(DType type, const x86::Mem& at, const Lanes& value, const Active& active) override;
+
+ protected:
+  x86::Vec new_vector() override { return cc.newYmm(); }
 
  private:
   Lanes compare_float(int predicate, const Lanes& a, const Lanes& b);

@@ -60,7 +60,7 @@ InstId Avx512Isa::round_instruction(Lane lane) const {
 Lanes Avx512Isa::mask_constant(bool value) {
   Lanes result{.lane = Lane::Mask, .width = 4};
   const x86::Gp bits = cc.newInt32();
-  const x86::KReg k = cc.newKw();
+  const x86::KReg k = fresh_mask();
   cc.mov(bits, value ? -1 : 0);
   cc.kmovw(k, bits);
   result.part[0] = k;
@@ -70,7 +70,7 @@ Lanes Avx512Isa::mask_constant(bool value) {
 Lanes Avx512Isa::compare_with(InstId id, int predicate, const Lanes& a, const Lanes& b) {
   Lanes result{.lane = Lane::Mask, .width = a.width};
   for (int p = 0; p < a.parts(); ++p) {
-    const x86::KReg k = cc.newKw();
+    const x86::KReg k = fresh_mask();
     cc.emit(id, k, reg(a, p), rhs(b, p), Imm(predicate));
     result.part[static_cast<std::size_t>(p)] = k;
   }
@@ -106,7 +106,7 @@ Lanes Avx512Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
   const InstId id = op == Micro::And ? Inst::kIdKandw : op == Micro::Or ? Inst::kIdKorw : Inst::kIdKxorw;
   Lanes result{.lane = Lane::Mask, .width = a.width};
   for (std::size_t p = 0; p < static_cast<std::size_t>(a.parts()); ++p) {
-    const x86::KReg k = cc.newKw();
+    const x86::KReg k = fresh_mask();
     cc.emit(id, k, a.part[p], other.part[p]);
     result.part[p] = k;
   }
@@ -116,7 +116,7 @@ Lanes Avx512Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
 Lanes Avx512Isa::mask_not(const Lanes& a) {
   Lanes result{.lane = Lane::Mask, .width = a.width};
   for (std::size_t p = 0; p < static_cast<std::size_t>(a.parts()); ++p) {
-    const x86::KReg k = cc.newKw();
+    const x86::KReg k = fresh_mask();
     cc.knotw(k, a.part[p].as<x86::KReg>());
     result.part[p] = k;
   }
@@ -137,7 +137,7 @@ Lanes Avx512Isa::mask_to_int(const Lanes& mask) {
 Lanes Avx512Isa::with_width(const Lanes& mask, std::uint8_t width) {
   if (mask.width == width) return mask;
   Lanes result{.lane = Lane::Mask, .width = width};
-  const x86::KReg k = cc.newKw();
+  const x86::KReg k = fresh_mask();
   if (width == 4) {
     cc.kunpckbw(k, mask.part[1].as<x86::KReg>(), mask.part[0].as<x86::KReg>());
     result.part[0] = k;
@@ -151,7 +151,7 @@ Lanes Avx512Isa::with_width(const Lanes& mask, std::uint8_t width) {
 Active Avx512Isa::first_lanes(const x86::Gp& count) {
   Active active{.all = false, .count = count};
   const x86::Gp ones = cc.newInt32();
-  const x86::KReg k = cc.newKw();
+  const x86::KReg k = fresh_mask();
   cc.mov(ones, -1);
   cc.bzhi(ones, ones, count.r32());
   cc.kmovw(k, ones);

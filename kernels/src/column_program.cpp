@@ -99,7 +99,7 @@ class ColumnProgram final : public LoopNest {
       const std::uint16_t argument = kernel_.spec.steps[step].argument;
       values[step] = load_lanes(argument, cursors_[argument], copy, active);
     }
-    const std::vector<Lanes> made = micro_.emit(segment.program, values, active);
+    const std::vector<Lanes> made = micro_.emit(segment, values, active);
     publish(segment, made, values);
     for (const StoreOut& store : segment.stores)
       store_lanes(store.argument, cursors_[store.argument], copy, made[store.position], active);

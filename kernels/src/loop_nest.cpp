@@ -32,7 +32,7 @@ void LoopNest::emit_uniform() {
     const Step& s = kernel_.spec.steps[step];
     values_[step] = isa_.load_splat(s.result, x86::ptr(params, s.argument * 8));
   }
-  publish(segment, micro_.emit(segment.program, values_, Active{}), values_);
+  publish(segment, micro_.emit(segment, values_, Active{}), values_);
 }
 
 void LoopNest::prepare_counters() {
@@ -170,6 +170,7 @@ void LoopNest::publish(const Segment& segment, const std::vector<Lanes>& made, V
 
 void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<Lanes>& states, int copy,
                            const Active& active, bool row_constants_loaded) {
+  const std::size_t mark = isa_.mark();
   for (const std::uint16_t step : segment.loads) {
     if (row_constants_loaded && argument_of(step).inner == InnerStride::Zero) continue;
     const std::uint16_t argument = kernel_.spec.steps[step].argument;
@@ -181,7 +182,7 @@ void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<L
     values[step] = isa_.load_raw(lane, x86::ptr(slots_[slot_of(step)].at, offset));
   }
   for (std::size_t i = 0; i < states.size(); ++i) values[kernel_.spec.steps.size() + 1 + i] = states[i];
-  const std::vector<Lanes> made = micro_.emit(segment.program, values, active);
+  const std::vector<Lanes> made = micro_.emit(segment, values, active);
   for (const Binding& save : segment.saves) {
     const int offset = copy * isa_.lanes() * made[save.position].width;
     isa_.store_raw(x86::ptr(slots_[slot_of(save.value)].at, offset), made[save.position]);
@@ -190,6 +191,7 @@ void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<L
     update_state(states[state_index(state.value)], made[state.position], active);
   for (const StoreOut& store : segment.stores)
     store_lanes(store.argument, cursors_[store.argument], copy, made[store.position], active);
+  isa_.release_since(mark, [](const x86::Reg&) { return false; });
 }
 
 void LoopNest::update_state(Lanes& state, const Lanes& value, const Active& active) {

@@ -84,6 +84,8 @@ void MicroEmitter::divide_i64_lane(const MicroInstruction& in, const x86::Gp& at
 
 Lanes MicroEmitter::math(const MicroInstruction& in) {
   const auto function = static_cast<MathFunction>(in.imm);
+  // The version for this register width: a wider one would take 8 lanes one by one.
+  const MathWidth width = isa_.lanes() == 16 ? MathWidth::Avx512 : MathWidth::Avx2;
   isa_.store_raw(isa_.slot(0), value(in.a));
   if (in.op == Micro::Math2) isa_.store_raw(isa_.slot(1), value(in.b));
   const x86::Gp first = cc_.newIntPtr();
@@ -95,7 +97,7 @@ Lanes MicroEmitter::math(const MicroInstruction& in) {
   } else {
     cc_.mov(second, 0);
   }
-  cc_.mov(target, Imm(reinterpret_cast<std::uint64_t>(lanes_function(function, in.lane))));
+  cc_.mov(target, Imm(reinterpret_cast<std::uint64_t>(lanes_function(function, in.lane, width))));
   asmjit::InvokeNode* call = nullptr;
   cc_.invoke(&call, target, asmjit::FuncSignatureT<void, const void*, const void*, void*, std::size_t>());
   call->setArg(0, first);

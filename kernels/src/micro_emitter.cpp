@@ -35,33 +35,67 @@ bool makes_registers(Micro op) {
 
 }  // namespace
 
-void MicroEmitter::count_uses(const MicroProgram& program) {
-  uses_.assign(program.size(), 0);
-  for (const MicroInstruction& in : program) {
+void MicroEmitter::count_uses(const Segment& segment) {
+  uses_.assign(segment.program.size(), 0);
+  for (const MicroInstruction& in : segment.program) {
     const int operands = operand_count(in.op);
     if (operands > 0) ++uses_[in.a];
     if (operands > 1) ++uses_[in.b];
     if (operands > 2) ++uses_[in.c];
   }
+  remaining_ = uses_;
+  for (const Binding& x : segment.saves) ++remaining_[x.position];
+  for (const Binding& x : segment.results) ++remaining_[x.position];
+  for (const StoreOut& x : segment.stores) ++remaining_[x.position];
 }
 
-std::vector<Lanes> MicroEmitter::emit(const MicroProgram& program, const std::vector<Lanes>& kernel_values,
+int& MicroEmitter::holders(const x86::Reg& r) {
+  const std::size_t index = asmjit::Operand::virtIdToIndex(r.id());
+  if (holders_.size() <= index) holders_.resize(index + 64, 0);
+  return holders_[index];
+}
+
+void MicroEmitter::hold(const Lanes& value, bool lasting) {
+  if (value.constant) return;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(value.parts()); ++p) holders(value.part[p]) += lasting ? 1 << 20 : 1;
+}
+
+void MicroEmitter::drop_operand(std::uint16_t index) {
+  if (--remaining_[index] != 0) return;
+  const Lanes& v = value(index);
+  const Micro op = (*program_)[index].op;
+  if (v.constant || op == Micro::Input) return;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(v.parts()); ++p)
+    if (--holders(v.part[p]) == 0) isa_.release(v.part[p]);
+}
+
+std::vector<Lanes> MicroEmitter::emit(const Segment& segment, const std::vector<Lanes>& kernel_values,
                                       const Active& active) {
-  program_ = &program;
+  program_ = &segment.program;
   active_ = &active;
-  values_.assign(program.size(), Lanes{});
-  count_uses(program);
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const MicroInstruction& in = program[i];
+  values_.assign(program_->size(), Lanes{});
+  holders_.assign(holders_.size(), 0);
+  count_uses(segment);
+  for (std::size_t i = 0; i < program_->size(); ++i) {
+    const MicroInstruction& in = (*program_)[i];
+    const std::size_t mark = isa_.mark();
     if (in.op == Micro::Const) {
       values_[i] = in.lane == Lane::Mask ? isa_.mask_constant(in.imm != 0) : VectorIsa::constant(in.lane, in.imm);
+      hold(values_[i], false);
     } else if (in.op == Micro::Input) {
       const Lanes& input = kernel_values[in.imm];
       ensure(input.constant || input.part[0].isValid(), "a program reads only values made before it");
       values_[i] = input;
+      hold(input, true);
     } else {
       values_[i] = emit_one(in);
+      hold(values_[i], false);
     }
+    isa_.release_since(mark, [&](const x86::Reg& r) { return holders(r) > 0; });
+    const int operands = operand_count(in.op);
+    if (operands > 0) drop_operand(in.a);
+    if (operands > 1) drop_operand(in.b);
+    if (operands > 2) drop_operand(in.c);
   }
   return std::move(values_);
 }

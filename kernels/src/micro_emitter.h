@@ -1,7 +1,8 @@
-// spyre/kernels/micro_emitter.h — one micro-op program to instructions, for one vector of points.
+// spyre/kernels/micro_emitter.h — the program of one segment to instructions, for one vector of points.
 #pragma once
 #include <vector>
 
+#include "spyre/kernels/lowering.h"
 #include "vector_isa.h"
 
 namespace spyre::kernels {
@@ -13,8 +14,9 @@ class MicroEmitter {
   /// `fault`: a 4-byte place that becomes nonzero on a division by zero.
   MicroEmitter(VectorIsa& isa, x86::Mem fault) : isa_(isa), cc_(isa.cc), fault_(fault) {}
 
-  /// `kernel_values[n]` is what Input n reads. Lanes that are not `active` must not fault.
-  std::vector<Lanes> emit(const MicroProgram& program, const std::vector<Lanes>& kernel_values, const Active& active);
+  /// `kernel_values[n]` is what Input n reads. Lanes that are not `active` must not fault. Of the values returned,
+  /// only those that the segment saves, stores or publishes are still in their registers.
+  std::vector<Lanes> emit(const Segment& segment, const std::vector<Lanes>& kernel_values, const Active& active);
 
  private:
   Lanes emit_one(const MicroInstruction& in);
@@ -47,7 +49,11 @@ class MicroEmitter {
   x86::Vec consumed(std::uint16_t index, int p);
   Lanes logic(Micro op, const Lanes& a, const Lanes& b);
   static Lanes unsigned_constant(Lane like, std::uint64_t bits_32, std::uint64_t bits_64);
-  void count_uses(const MicroProgram& program);
+  void count_uses(const Segment& segment);
+  /// Notes that a value occupies its registers; `lasting` ones are never given back.
+  void hold(const Lanes& value, bool lasting);
+  void drop_operand(std::uint16_t index);
+  int& holders(const x86::Reg& r);
 
   VectorIsa& isa_;
   x86::Compiler& cc_;
@@ -55,7 +61,9 @@ class MicroEmitter {
   const MicroProgram* program_ = nullptr;
   const Active* active_ = nullptr;
   std::vector<Lanes> values_;
-  std::vector<std::uint16_t> uses_;  // of each instruction's result
+  std::vector<std::uint16_t> uses_;       // of each instruction's result
+  std::vector<std::uint16_t> remaining_;  // of those, not yet emitted
+  std::vector<int> holders_;              // values in each virtual register
 };
 
 }  // namespace spyre::kernels

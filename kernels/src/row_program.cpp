@@ -38,7 +38,7 @@ class RowProgram final : public LoopNest {
   /// Values of which there is one per row: computed on every lane alike.
   void emit_results(const Segment& segment) {
     load_row_constants(segment, values_);
-    const std::vector<Lanes> made = micro_.emit(segment.program, values_, Active{});
+    const std::vector<Lanes> made = micro_.emit(segment, values_, Active{});
     publish(segment, made, values_);
     for (const StoreOut& store : segment.stores) {
       const x86::Gp at = cc_.newIntPtr();
@@ -130,7 +130,7 @@ class RowProgram final : public LoopNest {
       values_[state] = left[k];
       values_[kernel_.partner(state)] = right[k];
     }
-    const std::vector<Lanes> made = micro_.emit(r.combine.program, values_, Active{});
+    const std::vector<Lanes> made = micro_.emit(r.combine, values_, Active{});
     std::vector<Lanes> result;
     for (const Binding& binding : r.combine.results) result.push_back(made[binding.position]);
     return result;

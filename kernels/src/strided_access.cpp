@@ -9,8 +9,7 @@ namespace {
 
 using asmjit::Imm;
 
-void move_element(x86::Compiler& cc, int size, const x86::Mem& to, const x86::Mem& from) {
-  const x86::Gp r = cc.newInt64();
+void move_element(x86::Compiler& cc, int size, const x86::Mem& to, const x86::Mem& from, const x86::Gp& r) {
   switch (size) {
     case 1:
       cc.movzx(r.r32(), from.cloneResized(1));
@@ -58,6 +57,7 @@ void VectorIsa::copy_elements(int size, const x86::Mem& to, const x86::Gp& to_st
                               const x86::Gp& from_stride, const Active& active) {
   const x86::Gp source = cc.newIntPtr();
   const x86::Gp target = cc.newIntPtr();
+  const x86::Gp element = cc.newInt64();
   cc.lea(source, from.cloneResized(0));
   cc.lea(target, to.cloneResized(0));
   const auto step = [&](const x86::Gp& p, const x86::Gp& stride) {
@@ -69,7 +69,7 @@ void VectorIsa::copy_elements(int size, const x86::Mem& to, const x86::Gp& to_st
   };
   if (active.all) {
     for (int i = 0; i < lanes(); ++i) {
-      move_element(cc, size, x86::ptr(target), x86::ptr(source));
+      move_element(cc, size, x86::ptr(target), x86::ptr(source), element);
       if (i + 1 == lanes()) break;
       step(source, from_stride);
       step(target, to_stride);
@@ -83,7 +83,7 @@ void VectorIsa::copy_elements(int size, const x86::Mem& to, const x86::Gp& to_st
   cc.test(left, left);
   cc.jz(done);
   cc.bind(loop);
-  move_element(cc, size, x86::ptr(target), x86::ptr(source));
+  move_element(cc, size, x86::ptr(target), x86::ptr(source), element);
   step(source, from_stride);
   step(target, to_stride);
   cc.dec(left);

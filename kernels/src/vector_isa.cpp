@@ -12,6 +12,35 @@ Lanes VectorIsa::constant(Lane lane, std::uint64_t bits) {
   return value;
 }
 
+x86::Reg VectorIsa::hand_out(const x86::Reg& r) {
+  const std::size_t index = asmjit::Operand::virtIdToIndex(r.id());
+  if (in_use_.size() <= index) in_use_.resize(index + 64);
+  in_use_[index] = true;
+  handed_out_.push_back(r);
+  return r;
+}
+
+x86::Vec VectorIsa::fresh() {
+  if (free_vectors_.empty()) return hand_out(new_vector()).as<x86::Vec>();
+  const x86::Reg r = free_vectors_.back();
+  free_vectors_.pop_back();
+  return hand_out(r).as<x86::Vec>();
+}
+
+x86::KReg VectorIsa::fresh_mask() {
+  if (free_masks_.empty()) return hand_out(cc.newKw()).as<x86::KReg>();
+  const x86::Reg r = free_masks_.back();
+  free_masks_.pop_back();
+  return hand_out(r).as<x86::KReg>();
+}
+
+void VectorIsa::release(const x86::Reg& r) {
+  const std::size_t index = asmjit::Operand::virtIdToIndex(r.id());
+  if (!in_use_[index]) return;
+  in_use_[index] = false;
+  (r.isKReg() ? free_masks_ : free_vectors_).push_back(r);
+}
+
 x86::Vec VectorIsa::materialise(std::uint8_t width, std::uint64_t bits) {
   const x86::Vec r = fresh();
   if (bits == 0) {

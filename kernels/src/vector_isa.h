@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "spyre/base/dtype.h"
 #include "spyre/kernels/kernel.h"
@@ -52,7 +53,8 @@ class VectorIsa {
   int register_bytes() const { return lanes() * 4; }
 
   // Registers and constants.
-  virtual x86::Vec fresh() = 0;
+  x86::Vec fresh();
+  x86::KReg fresh_mask();
   virtual x86::Vec half(const x86::Reg& r) const = 0;  // the lower half, as an operand
   virtual x86::Mem constant_operand(std::uint8_t width, std::uint64_t bits) = 0;
   x86::Vec materialise(std::uint8_t width, std::uint64_t bits);
@@ -113,17 +115,41 @@ class VectorIsa {
   x86::Vec emit4(InstId id, const Operand_& a, const Operand_& b, int immediate);
   Lanes each_part(InstId id, Lane lane, const Lanes& a, const Lanes& b);
 
+  // Virtual registers are used again once their value is dead: the register allocator's time grows with their number.
+  /// Registers handed out from now on can be given back together.
+  std::size_t mark() const { return handed_out_.size(); }
+  template <class Keep>
+  void release_since(std::size_t mark, Keep keep) {
+    std::size_t kept = mark;
+    for (std::size_t i = mark; i < handed_out_.size(); ++i) {
+      if (keep(handed_out_[i])) {
+        handed_out_[kept++] = handed_out_[i];
+      } else {
+        release(handed_out_[i]);
+      }
+    }
+    handed_out_.resize(kept);
+  }
+  void release(const x86::Reg& r);
+
   /// A stack slot that holds any value; slots are shared by all uses.
   x86::Mem slot(int which);
 
   x86::Compiler& cc;
 
  protected:
+  virtual x86::Vec new_vector() = 0;
+
   /// Copies `active` elements between two strided sequences.
   void copy_elements(int size, const x86::Mem& to, const x86::Gp& to_stride, const x86::Mem& from,
                      const x86::Gp& from_stride, const Active& active);
 
  private:
+  x86::Reg hand_out(const x86::Reg& r);
+
+  std::vector<x86::Reg> handed_out_;           // in order; may name a register twice
+  std::vector<x86::Reg> free_vectors_, free_masks_;
+  std::vector<bool> in_use_;                   // by virtual register index
   std::array<x86::Mem, 2> slots_{};
   std::array<bool, 2> has_slot_{};
 };
