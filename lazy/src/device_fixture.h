@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "spyre/base/dims.h"
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
 #include "spyre/lazy/device.h"
 
 namespace spyre::lazy {
