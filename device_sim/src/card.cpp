@@ -73,6 +73,8 @@ TimelinePoint Card::last_point(StreamId stream) const { return state_->scheduler
 bool Card::reached(TimelinePoint point) const { return state_->scheduler.reached(point); }
 void Card::synchronize(TimelinePoint point) { state_->scheduler.synchronize(point); }
 void Card::synchronize_all() { state_->scheduler.synchronize_all(); }
+void Card::drain(TimelinePoint point) { state_->scheduler.drain(point); }
+void Card::drain_all() { state_->scheduler.drain_all(); }
 std::exception_ptr Card::take_fault(StreamId stream) { return state_->scheduler.take_fault(stream); }
 
 std::uint64_t Card::modelled_time(TimelinePoint point) const { return point.modelled_ps; }

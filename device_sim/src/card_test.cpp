@@ -377,6 +377,20 @@ TEST(Card, ModelledTimelineIsByteIdentical) {
   EXPECT_EQ(modelled_timeline(Urgency::Waited, 4, 10), first);
 }
 
+TEST(Card, DrainingDoesNotMoveTheModelledHost) {
+  const auto second_end = [](bool drain) {
+    Card card(small_spec());
+    const auto kernel = [] { return compute(1, [](auto, auto, Core&) {}, kLargeWork); };
+    card.enqueue(kDefault, kernel(), Urgency::Waited);
+    if (drain) {
+      card.drain(card.last_point(kDefault));
+      card.drain_all();
+    }
+    return card.modelled_time(card.enqueue(kDefault, kernel(), Urgency::Waited));
+  };
+  EXPECT_EQ(second_end(true), second_end(false));
+}
+
 TEST(Card, CountersRestartAtReset) {
   Card card(small_spec());
   run(card, kDefault, compute(1, [](auto, auto, Core&) {}, kLargeWork));

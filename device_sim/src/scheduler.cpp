@@ -29,7 +29,7 @@ Scheduler::Scheduler(const DeviceSpec& spec, Execute execute)
     : spec_(spec), execute_(std::move(execute)), clock_(spec) {}
 
 Scheduler::~Scheduler() {
-  synchronize_all();
+  drain_all();
   Lock lock(mutex_);
   stopping_ = true;
   work_available_.notify_all();
@@ -108,14 +108,28 @@ void Scheduler::synchronize(TimelinePoint point) {
 
 void Scheduler::synchronize_all() {
   Lock lock(mutex_);
-  std::vector<TimelinePoint> points;
+  const std::vector<TimelinePoint> points = last_points();
   Picoseconds latest;
-  for (std::uint32_t stream = 0; stream < queues_.stream_count(); ++stream) {
-    points.push_back(queues_.last_point({stream}));
-    latest = std::max(latest, Picoseconds{points.back().modelled_ps});
-  }
+  for (const TimelinePoint& point : points) latest = std::max(latest, Picoseconds{point.modelled_ps});
   clock_.synchronize(latest);
   for (const TimelinePoint& point : points) wait(point, lock);
+}
+
+void Scheduler::drain(TimelinePoint point) {
+  Lock lock(mutex_);
+  wait(point, lock);
+}
+
+void Scheduler::drain_all() {
+  Lock lock(mutex_);
+  for (const TimelinePoint& point : last_points()) wait(point, lock);
+}
+
+std::vector<TimelinePoint> Scheduler::last_points() const {
+  std::vector<TimelinePoint> points;
+  for (std::uint32_t stream = 0; stream < queues_.stream_count(); ++stream)
+    points.push_back(queues_.last_point({stream}));
+  return points;
 }
 
 void Scheduler::wait(TimelinePoint point, Lock& lock) {

@@ -36,6 +36,9 @@ class Scheduler {
   /// Throws DeviceFault if this thread runs the very operation that it waits for.
   void synchronize(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   void synchronize_all() SPYRE_EXCLUDES(mutex_);
+  /// The same without the modelled host.
+  void drain(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
+  void drain_all() SPYRE_EXCLUDES(mutex_);
   std::exception_ptr take_fault(StreamId stream) SPYRE_EXCLUDES(mutex_);
 
   CardCounters counters() const SPYRE_EXCLUDES(mutex_);
@@ -48,6 +51,7 @@ class Scheduler {
   TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline, Urgency urgency,
                               Picoseconds not_before) SPYRE_REQUIRES(mutex_);
   void count(const Operation& operation, PipelineId pipeline) SPYRE_REQUIRES(mutex_);
+  std::vector<TimelinePoint> last_points() const SPYRE_REQUIRES(mutex_);
   void wait(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
   void sleep_until_progress(Flight& running, Lock& lock) SPYRE_REQUIRES(mutex_);
   void check_deadlock(const Flight& running) const SPYRE_REQUIRES(mutex_);

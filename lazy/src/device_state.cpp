@@ -47,7 +47,7 @@ void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgenc
     if (flight.busy()) {   // back-pressure: help to finish the oldest launch
       const device_sim::TimelinePoint last = flight.last;
       lock.unlock();
-      card.synchronize(last);
+      card.drain(last);
       lock.lock();
       continue;
     }
@@ -120,7 +120,7 @@ void Device::State::abandon(StreamState& s, Spoiled why) {
 void Device::State::relieve_memory(Lock& lock) {
   const std::shared_ptr<const void> caches = planner.take_caches();
   lock.unlock();
-  card.synchronize_all();
+  card.drain_all();   // wall time decides when memory runs out; modelled time must not notice
   card.trim();
   lock.lock();
 }

@@ -58,10 +58,14 @@ class Card {
   /// Never blocks. If the point is not reached, workers will see to it, so that asking in a loop ends.
   bool reached(TimelinePoint point) const;
   /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults of operations; an
-  /// operation that waits for itself gets a DeviceFault. Moves the modelled host to the point: call it even if the
-  /// point is known to be reached, or modelled time would depend on wall time.
+  /// operation that waits for itself gets a DeviceFault. Moves the modelled host to the point, so whether it is
+  /// called must not depend on wall time; where it does, drain.
   void synchronize(TimelinePoint point);
   void synchronize_all();
+  /// As synchronize, but the modelled host does not wait: for back-pressure and memory pressure, where wall time
+  /// decides whether to call.
+  void drain(TimelinePoint point);
+  void drain_all();
 
   /// The first fault since the last take, and forgets it: the stream is usable again. After a fault the stream's
   /// later operations are skipped until it is taken.
