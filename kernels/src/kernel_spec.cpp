@@ -33,7 +33,9 @@ void print_step(std::ostream& out, const KernelSpec& spec, std::size_t i) {
   switch (s.kind) {
     case Step::Kind::Load: out << "load a" << s.argument; break;
     case Step::Kind::Param: out << "param p" << s.argument; break;
-    case Step::Kind::Apply: out << op(s.op).info.name; break;
+    case Step::Kind::Apply:
+      out << (s.op.value < op_table().size() ? op(s.op).info.name : "unknown");
+      break;
     case Step::Kind::Reduce: out << "reduce " << name_of(s.reduction); break;
     case Step::Kind::Store: out << "store a" << s.argument; break;
   }
