@@ -1,0 +1,107 @@
+// spyre/lazy/caching_test.cpp — plans are found again, verified, evicted, dumped; modes agree.
+#include <filesystem>
+
+#include "device_fixture.h"
+
+namespace spyre::lazy {
+namespace {
+
+using Floats = std::vector<float>;
+
+class CachingTest : public DeviceFixture {
+ protected:
+  /// A chain whose structure depends on `n`.
+  Floats chain(std::size_t n) {
+    const DeviceTensor x = tensor<float>({8}, {1, 2, 3, 4, 5, 6, 7, 8});
+    for (std::size_t bit = 0; bit < 6; ++bit) {
+      if ((n >> bit & 1U) != 0) apply("add", {in(x), number(static_cast<double>(bit + 1))}, x);
+      else apply("mul", {in(x), number(0.5)}, x);
+    }
+    return read<float>(x);
+  }
+  static Floats expected(std::size_t n) {
+    Floats x{1, 2, 3, 4, 5, 6, 7, 8};
+    for (std::size_t bit = 0; bit < 6; ++bit)
+      for (float& v : x) v = (n >> bit & 1U) != 0 ? v + static_cast<float>(bit + 1) : v * 0.5F;
+    return x;
+  }
+};
+
+TEST_F(CachingTest, SteadyLoopsHit) {
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(chain(5), expected(5));
+  EXPECT_EQ(device.stats().plan_cache.misses, 1U);
+  EXPECT_EQ(device.stats().plan_cache.hits, 99U);
+}
+
+TEST_F(CachingTest, CollidingHashesStayCorrect) {
+  device.set_hash_mask(2);
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t n = 0; n < 64; ++n) EXPECT_EQ(chain(n), expected(n));
+  EXPECT_EQ(device.stats().plan_cache.hits, 64U);
+}
+
+TEST_F(CachingTest, EvictedPlansAreMadeAgain) {
+  Settings settings = device.settings();
+  settings.plan_cache = 16_KiB;
+  device.configure(settings);
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t n = 0; n < 64; ++n) EXPECT_EQ(chain(n), expected(n));
+  const kernels::CacheCounts counts = device.stats().plan_cache;
+  EXPECT_GT(counts.evictions, 0U);
+  EXPECT_LE(counts.bytes, (16_KiB).count);
+}
+
+TEST_F(CachingTest, SettingsThatChangePlansMiss) {
+  chain(5);
+  Settings settings = device.settings();
+  settings.execution = kernels::Execution::Null;
+  device.configure(settings);
+  chain(5);
+  EXPECT_EQ(device.stats().plan_cache.misses, 2U);
+  EXPECT_EQ(device.settings(), settings);
+}
+
+TEST_F(CachingTest, AllModesGiveTheSameBits) {
+  for (const Mode mode : {Mode::Lazy, Mode::Eager})
+    for (const std::string_view passes : {"", "-fuse_pointwise"}) {
+      Settings settings = device.settings();
+      settings.mode = mode;
+      settings.passes = passes;
+      device.configure(settings);
+      EXPECT_EQ(chain(37), expected(37));
+    }
+  EXPECT_EQ(flushes(FlushReason::EagerMode), 2U * 6U);
+}
+
+TEST_F(CachingTest, EmptyCacheForgetsPlans) {
+  chain(5);
+  device.empty_cache();
+  EXPECT_EQ(device.stats().plan_cache.entries, 0U);
+  EXPECT_EQ(chain(5), expected(5));
+}
+
+TEST_F(CachingTest, FusionIsCounted) {
+  chain(5);
+  const Stats stats = device.stats();
+  EXPECT_EQ(stats.dispatches, 6U);
+  EXPECT_EQ(stats.ops_planned, 6U);
+  EXPECT_EQ(stats.ops_fused, 6U);
+  EXPECT_EQ(stats.kernel_launches, 1U);
+  device.reset_stats();
+  EXPECT_EQ(device.stats().dispatches, 0U);
+}
+
+TEST_F(CachingTest, DumpWritesOneFilePerStage) {
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / str("spyre_dump_", ::testing::UnitTest::GetInstance()->random_seed());
+  Settings settings = device.settings();
+  settings.dump_directory = directory.string();
+  device.configure(settings);
+  chain(5);
+  for (const char* name : {"0001.trace.txt", "0001.fused.txt", "0001.plan.txt", "0001.asm"})
+    EXPECT_GT(std::filesystem::file_size(directory / name), 0U) << name;
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace spyre::lazy
