@@ -37,8 +37,8 @@ constexpr std::array kRows{
     // Scans and orders.
     SchemaLibraryRow{.aten = "cumsum"},
     SchemaLibraryRow{.aten = "cumprod"},
-    SchemaLibraryRow{.aten = "_cummax_helper"},
-    SchemaLibraryRow{.aten = "_cummin_helper"},
+    SchemaLibraryRow{.aten = "cummax"},
+    SchemaLibraryRow{.aten = "cummin"},
     SchemaLibraryRow{.aten = "_logcumsumexp"},
     SchemaLibraryRow{.aten = "sort.stable"},
     SchemaLibraryRow{.aten = "topk"},
