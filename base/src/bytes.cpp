@@ -15,7 +15,7 @@ std::ostream& operator<<(std::ostream& out, Bytes bytes) {
   double amount = static_cast<double>(bytes.count) / 1024;
   std::size_t unit = 0;
   for (; amount >= 1024 && unit + 1 < kUnits.size(); ++unit) amount /= 1024;
-  std::ostringstream text;   // the caller's number format stays as it was
+  std::ostringstream text;  // the caller's number format stays as it was
   text << std::fixed << std::setprecision(2) << amount << ' ' << kUnits[unit];
   return out << text.str();
 }

@@ -18,34 +18,42 @@ constexpr std::int64_t kMaxThreads = 1024, kMaxTraceNodes = 1 << 20;
 
 constexpr std::array kTable{
     EnvRow{Env::Mode, Choice, "SPYRE_MODE", "lazy", "lazy|eager", "eager",
-           "lazy records operations and runs them at sync points; eager runs each at once, for debugging"},
-    EnvRow{Env::Exec, Choice, "SPYRE_EXEC", "vector", "vector|scalar|null", "scalar",
-           "what runs kernels: machine code, the reference interpreter, or nothing (planning only)"},
+           "lazy records operations and runs them at sync points; eager runs each at once, for "
+           "debugging"},
+    EnvRow{
+        Env::Exec, Choice, "SPYRE_EXEC", "vector", "vector|scalar|null", "scalar",
+        "what runs kernels: machine code, the reference interpreter, or nothing (planning only)"},
     EnvRow{Env::Isa, Choice, "SPYRE_ISA", "auto", "auto|avx2|avx512", "avx2",
            "instruction set of the machine code; auto takes the best of this CPU"},
     EnvRow{Env::Fallback, Choice, "SPYRE_FALLBACK", "allow", "allow|warn|error", "warn",
            "what happens when an operation has to run on the host"},
-    EnvRow{Env::Log, Text, "SPYRE_LOG", "", "channel[:level],... or all[:level]", "trace,fusion:2,alloc",
-           "log to stderr; channels: trace, cache, fusion, schedule, emit, launch, alloc, stream, transfer, time, "
+    EnvRow{Env::Log, Text, "SPYRE_LOG", "", "channel[:level],... or all[:level]",
+           "trace,fusion:2,alloc",
+           "log to stderr; channels: trace, cache, fusion, schedule, emit, launch, alloc, stream, "
+           "transfer, time, "
            "fallback"},
     EnvRow{Env::Dump, Text, "SPYRE_DUMP", "", "directory", "/tmp/spyre",
            "writes each compiled graph's stages, plan and listings into this directory"},
     EnvRow{Env::Passes, Text, "SPYRE_PASSES", "", "-pass,...", "-fuse_rows,-duplicates",
            "switches compiler passes off"},
-    EnvRow{Env::Verify, Choice, "SPYRE_VERIFY", "0", "0|1", "1", "checks the graph after every pass"},
-    EnvRow{Env::Sync, Choice, "SPYRE_SYNC", "0", "0|1", "1", "waits after every launch, so that faults point home"},
+    EnvRow{Env::Verify, Choice, "SPYRE_VERIFY", "0", "0|1", "1",
+           "checks the graph after every pass"},
+    EnvRow{Env::Sync, Choice, "SPYRE_SYNC", "0", "0|1", "1",
+           "waits after every launch, so that faults point home"},
     EnvRow{Env::MaxNodes, Integer, "SPYRE_MAX_NODES", "4096", "1..1048576", "512",
            "operations that a trace may hold before it is flushed", 1, kMaxTraceNodes},
-    EnvRow{Env::MaxPending, Size, "SPYRE_MAX_PENDING", "1GiB", "number and B, KiB, MiB, GiB or TiB", "256MiB",
-           "memory that a trace may keep alive or create before it is flushed"},
-    EnvRow{Env::PlanCache, Size, "SPYRE_PLAN_CACHE", "64MiB", "number and B, KiB, MiB, GiB or TiB", "16MiB",
-           "bound of the plan cache"},
-    EnvRow{Env::KernelCache, Size, "SPYRE_KERNEL_CACHE", "64MiB", "number and B, KiB, MiB, GiB or TiB", "16MiB",
-           "bound of the kernel cache"},
-    EnvRow{Env::Cores, Integer, "SENCORES", "32", "1..32", "8", "cores of the simulated card", 1, 32},
+    EnvRow{Env::MaxPending, Size, "SPYRE_MAX_PENDING", "1GiB", "number and B, KiB, MiB, GiB or TiB",
+           "256MiB", "memory that a trace may keep alive or create before it is flushed"},
+    EnvRow{Env::PlanCache, Size, "SPYRE_PLAN_CACHE", "64MiB", "number and B, KiB, MiB, GiB or TiB",
+           "16MiB", "bound of the plan cache"},
+    EnvRow{Env::KernelCache, Size, "SPYRE_KERNEL_CACHE", "64MiB",
+           "number and B, KiB, MiB, GiB or TiB", "16MiB", "bound of the kernel cache"},
+    EnvRow{Env::Cores, Integer, "SENCORES", "32", "1..32", "8", "cores of the simulated card", 1,
+           32},
     EnvRow{Env::Threads, Integer, "SPYRE_THREADS", "0", "0..1024", "4",
            "host threads that play the cores; 0: all processors of this process", 0, kMaxThreads},
-    EnvRow{Env::DeviceMemory, Size, "SPYRE_DEVICE_MEMORY", "0B", "number and B, KiB, MiB, GiB or TiB", "8GiB",
+    EnvRow{Env::DeviceMemory, Size, "SPYRE_DEVICE_MEMORY", "0B",
+           "number and B, KiB, MiB, GiB or TiB", "8GiB",
            "memory of the card; 0B: half of this machine's"},
     EnvRow{Env::DeviceSpec, Text, "SPYRE_DEVICE_SPEC", "", "path of a JSON object", "card.json",
            "overrides fields of the card's description"},
@@ -86,8 +94,7 @@ std::optional<std::size_t> position_in(std::string_view grammar, std::string_vie
 }
 
 /// The number at the front of `text`, which loses it.
-template <class Number>
-std::optional<Number> take_number(std::string_view& text) {
+template <class Number> std::optional<Number> take_number(std::string_view& text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{}) return std::nullopt;
@@ -128,8 +135,8 @@ bool env_is_set(Env variable) { return set_value(env_row(variable)) != nullptr; 
 
 void reject_env_value(Env variable, std::string_view value, std::string_view why) {
   const EnvRow& row = env_row(variable);
-  throw InvalidArgument(str(row.name, ": ", why, "; got \"", value, "\"; expected ", row.grammar, "; try ",
-                            row.name, "=", row.example));
+  throw InvalidArgument(str(row.name, ": ", why, "; got \"", value, "\"; expected ", row.grammar,
+                            "; try ", row.name, "=", row.example));
 }
 
 std::size_t env_choice(Env variable) {

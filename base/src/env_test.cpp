@@ -12,7 +12,9 @@ namespace {
 
 class ScopedEnv {
  public:
-  ScopedEnv(Env variable, const char* value) : name_(env_row(variable).name) { setenv(name_.c_str(), value, 1); }
+  ScopedEnv(Env variable, const char* value) : name_(env_row(variable).name) {
+    setenv(name_.c_str(), value, 1);
+  }
   ~ScopedEnv() { unsetenv(name_.c_str()); }
 
  private:
@@ -23,9 +25,7 @@ std::string rejection(Env variable, const char* value) {
   const ScopedEnv set(variable, value);
   try {
     check_environment();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
+  } catch (const InvalidArgument& error) { return error.what(); }
   return "accepted";
 }
 

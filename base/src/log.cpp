@@ -14,7 +14,8 @@ namespace spyre {
 namespace {
 
 constexpr std::array<std::string_view, kLogChannelCount> kNames{
-    "trace", "cache", "fusion", "schedule", "emit", "launch", "alloc", "stream", "transfer", "time", "fallback"};
+    "trace", "cache",  "fusion",   "schedule", "emit",    "launch",
+    "alloc", "stream", "transfer", "time",     "fallback"};
 
 std::optional<std::size_t> channel_named(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -43,9 +44,7 @@ void apply(LogLevels& levels, std::string_view item) {
 LogLevels levels_or_off() noexcept {
   try {
     return LogLevels::parse(env_text(Env::Log));
-  } catch (const Error&) {
-    return {};
-  }
+  } catch (const Error&) { return {}; }
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ void write_log_line(LogChannel channel, std::string_view text) {
   line.append(name_of(channel)).append("] ").append(text).push_back('\n');
   for (std::string_view rest = line; !rest.empty();) {
     const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
-    if (written <= 0) return;   // nobody can be told that stderr is gone
+    if (written <= 0) return;  // nobody can be told that stderr is gone
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
 }

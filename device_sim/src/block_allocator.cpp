@@ -21,7 +21,7 @@ Bytes BlockAllocator::rounded(Bytes length) const {
 }
 
 std::optional<Bytes> BlockAllocator::allocate(Bytes length) {
-  if (length > range_) return std::nullopt;   // also keeps rounding from overflowing
+  if (length > range_) return std::nullopt;  // also keeps rounding from overflowing
   const std::uint64_t size = rounded(length).count;
   std::optional<std::uint64_t> offset = take_kept(size);
   if (!offset) offset = take_best_fit(size);
@@ -109,7 +109,8 @@ void BlockAllocator::erase_free(std::map<std::uint64_t, std::uint64_t>::iterator
 
 void BlockAllocator::coalesce() {
   for (std::size_t size_class = 0; size_class < kSmallClasses; ++size_class) {
-    for (const std::uint64_t offset : small_[size_class]) insert_free({offset, (size_class + 1) << block_shift_});
+    for (const std::uint64_t offset : small_[size_class])
+      insert_free({offset, (size_class + 1) << block_shift_});
     small_[size_class].clear();
   }
   for (Run& run : large_) {
@@ -120,7 +121,8 @@ void BlockAllocator::coalesce() {
 Bytes BlockAllocator::largest_free() const {
   std::uint64_t largest = free_by_length_.empty() ? 0 : free_by_length_.rbegin()->first;
   for (const Run& run : large_) largest = std::max(largest, run.length);
-  for (std::size_t size_class = kSmallClasses; size_class-- > 0 && largest < ((size_class + 1) << block_shift_);) {
+  for (std::size_t size_class = kSmallClasses;
+       size_class-- > 0 && largest < ((size_class + 1) << block_shift_);) {
     if (!small_[size_class].empty()) largest = (size_class + 1) << block_shift_;
   }
   return {largest};

@@ -1,4 +1,4 @@
-// spyre/device_sim/block_allocator_test.cpp — random histories against a model; coalescing; exhaustion.
+// spyre/device_sim/block_allocator_test.cpp — random histories against a model; exhaustion.
 #include "spyre/device_sim/block_allocator.h"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,7 @@ class Model {
   void add(Bytes offset, Bytes length) {
     ASSERT_EQ(offset.count % 128, 0U);
     const auto next = live_.lower_bound(offset.count);
-    if (next != live_.end()) {
-      ASSERT_LE(offset.count + length.count, next->first);
-    }
+    if (next != live_.end()) { ASSERT_LE(offset.count + length.count, next->first); }
     if (next != live_.begin()) {
       ASSERT_LE(std::prev(next)->first + std::prev(next)->second, offset.count);
     }
@@ -38,8 +36,8 @@ class Model {
 
 Bytes random_length(std::mt19937_64& random) {
   switch (random() % 4) {
-    case 0: return {random() % 512};                   // small, recurring
-    case 1: return {(1 + random() % 8) * 16384};       // large, recurring
+    case 0: return {random() % 512};              // small, recurring
+    case 1: return {(1 + random() % 8) * 16384};  // large, recurring
     case 2: return {random() % 200'000};
     default: return {random() % 4'000'000};
   }
@@ -55,7 +53,8 @@ TEST_P(RandomHistory, RunsNeverOverlapAndAllComesBack) {
     if (model.size() != 0 && random() % 100 < 48) {
       const auto [offset, length] = model.remove(random() % model.size());
       blocks.free(offset, length);
-    } else if (const Bytes length = random_length(random); const auto offset = blocks.allocate(length)) {
+    } else if (const Bytes length = random_length(random);
+               const auto offset = blocks.allocate(length)) {
       ASSERT_LE(offset->count + blocks.rounded(length).count, blocks.range().count);
       model.add(*offset, blocks.rounded(length));
     } else {

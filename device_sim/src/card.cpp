@@ -27,7 +27,8 @@ class Executor {
     cores_.copy(copy.target, memory_.address(copy.source), copy.source.length.count);
   }
   void run(const Compute& compute, const Work& work) const {
-    cores_.run(*compute.program, {memory_.address(compute.arguments), compute.arguments.length.count}, work);
+    cores_.run(*compute.program,
+               {memory_.address(compute.arguments), compute.arguments.length.count}, work);
   }
   void run(const HostCallback& callback, const Work&) const { callback.function(); }
 
@@ -51,7 +52,8 @@ struct Card::State {
 Card::Card(DeviceSpec spec) : state_(std::make_unique<State>(std::move(spec))) {}
 
 Card::~Card() {
-  // A forked child has a copy of the card without its threads: nothing in it may be waited for, locked or joined.
+  // A forked child has a copy of the card without its threads: nothing in it may be waited for,
+  // locked or joined.
   if (getpid() != state_->owner) static_cast<void>(state_.release());
 }
 
@@ -69,13 +71,17 @@ TimelinePoint Card::enqueue(StreamId stream, Operation operation, Urgency urgenc
   return state_->scheduler.submit(stream, std::move(operation), urgency);
 }
 void Card::wait_for(StreamId stream, TimelinePoint point) { state_->scheduler.join(stream, point); }
-TimelinePoint Card::last_point(StreamId stream) const { return state_->scheduler.last_point(stream); }
+TimelinePoint Card::last_point(StreamId stream) const {
+  return state_->scheduler.last_point(stream);
+}
 bool Card::reached(TimelinePoint point) const { return state_->scheduler.reached(point); }
 void Card::synchronize(TimelinePoint point) { state_->scheduler.synchronize(point); }
 void Card::synchronize_all() { state_->scheduler.synchronize_all(); }
 void Card::drain(TimelinePoint point) { state_->scheduler.drain(point); }
 void Card::drain_all() { state_->scheduler.drain_all(); }
-std::exception_ptr Card::take_fault(StreamId stream) { return state_->scheduler.take_fault(stream); }
+std::exception_ptr Card::take_fault(StreamId stream) {
+  return state_->scheduler.take_fault(stream);
+}
 
 std::uint64_t Card::modelled_time(TimelinePoint point) const { return point.modelled_ps; }
 CardCounters Card::counters() const { return state_->scheduler.counters(); }

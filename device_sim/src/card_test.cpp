@@ -1,4 +1,4 @@
-// spyre/device_sim/card_test.cpp — what a card promises: order, hazards, faults, determinism, threads.
+// spyre/device_sim/card_test.cpp — what a card promises: order, cores, hazards, threads.
 #include "spyre/device_sim/card.h"
 
 #include <gtest/gtest.h>
@@ -10,30 +10,11 @@
 #include <numeric>
 #include <thread>
 
-#include "price.h"
 #include "spyre/base/error.h"
-#include "spyre/base/text.h"
 #include "test_programs.h"
 
 namespace spyre::device_sim {
 namespace {
-
-constexpr StreamId kDefault{0};
-
-/// Enqueues and waits, as item() does.
-void run(Card& card, StreamId stream, Operation operation) {
-  card.synchronize(card.enqueue(stream, std::move(operation), Urgency::Waited));
-}
-
-std::string fault_text(Card& card, StreamId stream) {
-  const std::exception_ptr fault = card.take_fault(stream);
-  if (!fault) return "none";
-  try {
-    std::rethrow_exception(fault);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
 
 TEST(Card, MovesAndComputes) {
   Card card(small_spec());
@@ -41,10 +22,13 @@ TEST(Card, MovesAndComputes) {
   std::vector<int> numbers(1000), result(1000);
   std::iota(numbers.begin(), numbers.end(), 0);
   card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited);
-  card.enqueue(kDefault, compute_once([&] {
-                 int* data = reinterpret_cast<int*>(card.address(piece));
-                 for (int i = 0; i < 1000; ++i) data[i] *= 2;
-               }, {{piece}, {piece}}),
+  card.enqueue(kDefault,
+               compute_once(
+                   [&] {
+                     int* data = reinterpret_cast<int*>(card.address(piece));
+                     for (int i = 0; i < 1000; ++i) data[i] *= 2;
+                   },
+                   {{piece}, {piece}}),
                Urgency::Waited);
   run(card, kDefault, download(piece, result));
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(result[i], 2 * i);
@@ -68,24 +52,33 @@ class CoreCounts : public testing::TestWithParam<int> {};
 TEST_P(CoreCounts, EveryItemRunsOnceWhateverTheSplit) {
   Card card(small_spec(GetParam(), 3));
   std::vector<std::atomic<int>> runs(1001);
-  run(card, kDefault, compute(1001, [&](std::int64_t first, std::int64_t last, Core& core) {
-        EXPECT_LT(core.id.value, GetParam());
-        EXPECT_GE(core.scratchpad.size(), (2_MiB).count);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(core.scratchpad.data()) % 64, 0U);
-        for (std::int64_t i = first; i < last; ++i) runs[static_cast<std::size_t>(i)].fetch_add(1);
-      }, kLargeWork));
+  run(card, kDefault,
+      compute(
+          1001,
+          [&](std::int64_t first, std::int64_t last, Core& core) {
+            EXPECT_LT(core.id.value, GetParam());
+            EXPECT_GE(core.scratchpad.size(), (2_MiB).count);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(core.scratchpad.data()) % 64, 0U);
+            for (std::int64_t i = first; i < last; ++i)
+              runs[static_cast<std::size_t>(i)].fetch_add(1);
+          },
+          kLargeWork));
   for (const std::atomic<int>& count : runs) EXPECT_EQ(count.load(), 1);
 }
 
 TEST_P(CoreCounts, SlicesNeverShareAScratchpad) {
   Card card(small_spec(GetParam(), 4));
   std::atomic<int> clashes = 0;
-  run(card, kDefault, compute(64, [&](std::int64_t first, std::int64_t, Core& core) {
-        auto* mark = reinterpret_cast<std::int64_t*>(core.scratchpad.data());
-        *mark = first;
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-        if (*mark != first) ++clashes;
-      }, kLargeWork));
+  run(card, kDefault,
+      compute(
+          64,
+          [&](std::int64_t first, std::int64_t, Core& core) {
+            auto* mark = reinterpret_cast<std::int64_t*>(core.scratchpad.data());
+            *mark = first;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            if (*mark != first) ++clashes;
+          },
+          kLargeWork));
   EXPECT_EQ(clashes.load(), 0);
 }
 
@@ -95,19 +88,22 @@ TEST(Card, TinyWorkRunsInlineInOneCall) {
   Card card(small_spec());
   int calls = 0;
   const std::thread::id self = std::this_thread::get_id();
-  run(card, kDefault, compute(100, [&](std::int64_t first, std::int64_t last, Core&) {
-        ++calls;
-        EXPECT_EQ(first, 0);
-        EXPECT_EQ(last, 100);
-        EXPECT_EQ(std::this_thread::get_id(), self);
-      }, {.bytes_read = 1024, .bytes_written = 1024}));
+  run(card, kDefault,
+      compute(100,
+              [&](std::int64_t first, std::int64_t last, Core&) {
+                ++calls;
+                EXPECT_EQ(first, 0);
+                EXPECT_EQ(last, 100);
+                EXPECT_EQ(std::this_thread::get_id(), self);
+              },
+              {.bytes_read = 1024, .bytes_written = 1024}));
   EXPECT_EQ(calls, 1);
 }
 
 TEST(Card, ProgramsSeeTheDefaultFloatMode) {
   Card card(small_spec());
   const unsigned before = _mm_getcsr();
-  _mm_setcsr(before | 0x8040);   // flush to zero, denormals are zero
+  _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
   std::atomic<unsigned> seen = 0;
   const auto look = [&](std::int64_t, std::int64_t, Core&) { seen |= _mm_getcsr() & 0xE040U; };
   run(card, kDefault, compute(1, look));
@@ -120,7 +116,8 @@ TEST(Card, ProgramsSeeTheDefaultFloatMode) {
 TEST(Card, BackgroundWorkRunsUnattended) {
   Card card(small_spec());
   std::atomic<bool> done = false;
-  const TimelinePoint point = card.enqueue(kDefault, compute_once([&] { done = true; }), Urgency::Background);
+  const TimelinePoint point =
+      card.enqueue(kDefault, compute_once([&] { done = true; }), Urgency::Background);
   while (!card.reached(point)) std::this_thread::yield();
   EXPECT_TRUE(done);
 }
@@ -140,7 +137,8 @@ TEST(Card, StreamsAreFifoAcrossPipelines) {
   std::vector<int> order;
   for (int i = 0; i < 50; ++i) {
     auto note = [&order, i] { order.push_back(i); };
-    card.enqueue(kDefault, i % 2 == 0 ? callback(note) : compute_once(note), i % 3 == 0 ? Urgency::Background : Urgency::Waited);
+    card.enqueue(kDefault, i % 2 == 0 ? callback(note) : compute_once(note),
+                 i % 3 == 0 ? Urgency::Background : Urgency::Waited);
   }
   card.synchronize_all();
   std::vector<int> expected(50);
@@ -156,7 +154,8 @@ TEST(Card, WaitForOrdersStreams) {
     const TimelinePoint produced = card.enqueue(producer, callback([&] {
                                                   std::this_thread::yield();
                                                   value = 42;
-                                                }), Urgency::Background);
+                                                }),
+                                                Urgency::Background);
     card.wait_for(consumer, produced);
     int seen = 0;
     run(card, consumer, callback([&] { seen = value; }));
@@ -182,11 +181,15 @@ TEST(Card, UploadWaitsForThePendingReader) {
     const std::vector<int> ones(1000, 1), twos(1000, 2);
     run(card, kDefault, upload(ones, piece));
     int sum = 0;
-    card.enqueue(kDefault, compute_once([&] {
-                   std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                   const int* data = reinterpret_cast<const int*>(card.address(piece));
-                   sum = std::accumulate(data, data + 1000, 0);
-                 }, {{piece}, {}}), Urgency::Background);
+    card.enqueue(kDefault,
+                 compute_once(
+                     [&] {
+                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                       const int* data = reinterpret_cast<const int*>(card.address(piece));
+                       sum = std::accumulate(data, data + 1000, 0);
+                     },
+                     {{piece}, {}}),
+                 Urgency::Background);
     run(card, other, upload(twos, piece));
     card.synchronize_all();
     EXPECT_EQ(sum, 1000);
@@ -198,7 +201,8 @@ TEST(Card, ReadersWaitForThePendingUpload) {
   const StreamId other = card.create_stream();
   const Piece piece = card.allocate(4_KiB).pieces[0];
   const std::vector<int> ones(1000, 1);
-  card.enqueue(kDefault, callback([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }),
+  card.enqueue(kDefault,
+               callback([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }),
                Urgency::Background);
   card.enqueue(kDefault, upload(ones, piece), Urgency::Background);
   std::vector<int> result(1000);
@@ -211,193 +215,18 @@ TEST(Card, DisjointRangesDoNotWait) {
   const StreamId other = card.create_stream();
   const Piece mine = card.allocate(4_KiB).pieces[0], theirs = card.allocate(4_KiB).pieces[0];
   std::atomic<bool> release = false;
-  const TimelinePoint blocked = card.enqueue(kDefault, compute_once([&] {
-                                               while (!release) std::this_thread::yield();
-                                             }, {{mine}, {mine}}), Urgency::Background);
+  const TimelinePoint blocked = card.enqueue(kDefault,
+                                             compute_once(
+                                                 [&] {
+                                                   while (!release) std::this_thread::yield();
+                                                 },
+                                                 {{mine}, {mine}}),
+                                             Urgency::Background);
   const std::vector<int> ones(1000, 1);
-  run(card, other, upload(ones, theirs));   // returns while the compute operation is stuck
+  run(card, other, upload(ones, theirs));  // returns while the compute operation is stuck
   EXPECT_FALSE(card.reached(blocked));
   release = true;
   card.synchronize(blocked);
-}
-
-// Faults.
-
-TEST(Card, FirstFaultSticksAndLaterOperationsAreSkipped) {
-  Card card(small_spec());
-  bool ran = false;
-  card.enqueue(kDefault, compute_once([] { throw DeviceFault("index 7 out of range"); }), Urgency::Waited);
-  card.enqueue(kDefault, compute_once([&] { ran = true; }), Urgency::Waited);
-  const TimelinePoint last = card.enqueue(kDefault, callback([] { throw DeviceFault("second"); }), Urgency::Waited);
-  EXPECT_NO_THROW(card.synchronize(last));
-  EXPECT_TRUE(card.reached(last));
-  EXPECT_FALSE(ran);
-  EXPECT_EQ(fault_text(card, kDefault), "index 7 out of range");
-  EXPECT_EQ(fault_text(card, kDefault), "none");
-  run(card, kDefault, compute_once([&] { ran = true; }));
-  EXPECT_TRUE(ran) << "usable again";
-}
-
-TEST(Card, FaultsStayOnTheirStream) {
-  Card card(small_spec());
-  const StreamId other = card.create_stream();
-  run(card, kDefault, compute_once([] { throw DeviceFault("mine"); }));
-  bool ran = false;
-  run(card, other, compute_once([&] { ran = true; }));
-  EXPECT_TRUE(ran);
-  EXPECT_EQ(fault_text(card, other), "none");
-}
-
-TEST(Card, TheLowestFailingSliceIsReported) {
-  Card card(small_spec(32, 4));
-  for (int repetition = 0; repetition < 20; ++repetition) {
-    run(card, kDefault, compute(32, [](std::int64_t first, std::int64_t, Core&) {
-          if (first >= 5) throw DeviceFault(str("slice ", first));
-        }, kLargeWork));
-    EXPECT_EQ(fault_text(card, kDefault), "slice 5");
-  }
-}
-
-TEST(Card, KeepAliveIsReleasedWhenThePointIsReached) {
-  Card card(small_spec());
-  auto kept = std::make_shared<int>(1);
-  Operation operation = compute_once([] { throw DeviceFault("even then"); });
-  operation.keep_alive = kept;
-  const TimelinePoint point = card.enqueue(kDefault, std::move(operation), Urgency::Waited);
-  EXPECT_EQ(kept.use_count(), 2);
-  card.synchronize(point);
-  EXPECT_EQ(kept.use_count(), 1);
-}
-
-TEST(Card, KeepAliveMayCallTheCard) {
-  Card card(small_spec());
-  const Allocation memory = card.allocate(1_KiB);
-  Operation operation = compute_once([] {});
-  operation.keep_alive = std::shared_ptr<const void>(nullptr, [&](const void*) {
-    card.free(memory);
-    card.enqueue(kDefault, callback([] {}), Urgency::Waited);
-  });
-  run(card, kDefault, std::move(operation));
-  EXPECT_EQ(card.memory_stats().live, 0U);
-  card.synchronize_all();
-}
-
-// Deadlocks.
-
-TEST(Card, ACallbackThatWaitsForItselfIsNamed) {
-  for (const Urgency urgency : {Urgency::Waited, Urgency::Background}) {
-    Card card(small_spec());
-    const TimelinePoint point =
-        card.enqueue(kDefault, callback([&] { card.synchronize(card.last_point(kDefault)); }), urgency);
-    card.synchronize(point);
-    const std::string text = fault_text(card, kDefault);
-    EXPECT_NE(text.find("deadlock: operation \"callback\" (stream 0, number 1)"), text.npos) << text;
-  }
-}
-
-TEST(Card, TwoCallbacksThatWaitForEachOtherAreNamed) {
-  Card card(small_spec());
-  const StreamId a = card.create_stream(), b = card.create_stream();
-  std::atomic<int> started = 0;
-  const auto wait_for_other = [&](StreamId other) {
-    return callback([&, other] {
-      ++started;
-      while (started < 2) std::this_thread::yield();
-      card.synchronize({.stream = other, .sequence = 1});
-    });
-  };
-  card.enqueue(a, wait_for_other(b), Urgency::Background);
-  card.enqueue(b, wait_for_other(a), Urgency::Background);
-  card.synchronize_all();
-  const std::string texts = fault_text(card, a) + fault_text(card, b);
-  EXPECT_NE(texts.find("deadlock"), texts.npos) << texts;
-}
-
-TEST(Card, ACallbackMayWaitForAnotherStream) {
-  Card card(small_spec());
-  const StreamId other = card.create_stream();
-  bool ran = false;
-  run(card, kDefault, callback([&] { run(card, other, compute_once([&] { ran = true; })); }));
-  EXPECT_TRUE(ran);
-  EXPECT_EQ(fault_text(card, kDefault), "none");
-}
-
-// The modelled clock.
-
-std::uint64_t modelled_end(bool two_streams, bool joined) {
-  DeviceSpec spec = small_spec();
-  spec.host_launch_ps = spec.host_enqueue_ps = spec.submit_latency_ps = 0;
-  Card card(spec);
-  const StreamId other = two_streams ? card.create_stream() : kDefault;
-  const Piece piece = card.allocate(4_MiB).pieces[0];
-  const std::vector<int> numbers(1 << 20);
-  const TimelinePoint copied = card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited);
-  if (joined) card.wait_for(other, copied);
-  const TimelinePoint computed = card.enqueue(other, compute(1, [](auto, auto, Core&) {}, kLargeWork), Urgency::Waited);
-  card.synchronize_all();
-  EXPECT_EQ(card.counters().modelled_picoseconds, std::max(copied.modelled_ps, computed.modelled_ps));
-  return card.modelled_time(computed);
-}
-
-TEST(Card, ModelledStreamsOverlapUnlessJoined) {
-  const DeviceSpec spec;
-  const std::uint64_t copy = price({.what = HostToDevice{.target = {.length = 4_MiB}}}, spec).count;
-  const std::uint64_t kernel = compute_price(kLargeWork, spec).count;
-  EXPECT_EQ(modelled_end(false, false), copy + kernel);
-  EXPECT_EQ(modelled_end(true, false), kernel) << "the maximum: the copy is shorter";
-  EXPECT_EQ(modelled_end(true, true), copy + kernel);
-}
-
-/// A program with streams, joins and waits, run with some urgency and number of threads; its modelled timeline.
-std::string modelled_timeline(Urgency urgency, int host_threads, int busy_microseconds) {
-  Card card(small_spec(32, host_threads));
-  card.record_timeline(true);
-  const StreamId other = card.create_stream();
-  const Piece piece = card.allocate(1_MiB).pieces[0];
-  std::vector<int> numbers(1 << 18);
-  for (int i = 0; i < 30; ++i) {
-    const TimelinePoint copied = card.enqueue(other, upload(numbers, piece), urgency);
-    card.wait_for(kDefault, copied);
-    card.enqueue(kDefault, compute(64, [&](auto, auto, Core&) {
-                   std::this_thread::sleep_for(std::chrono::microseconds(busy_microseconds));
-                 }, kLargeWork, {{piece}, {}}), urgency);
-    if (i % 7 == 0) card.synchronize(card.enqueue(other, download(piece, numbers), urgency));
-  }
-  card.synchronize_all();
-  const std::string json = card.timeline_json();
-  return json.substr(0, json.find("{\"ph\":\"M\",\"pid\":2"));
-}
-
-TEST(Card, ModelledTimelineIsByteIdentical) {
-  const std::string first = modelled_timeline(Urgency::Waited, 1, 0);
-  EXPECT_GT(first.size(), 10'000U);
-  for (int repetition = 0; repetition < 5; ++repetition) {
-    EXPECT_EQ(modelled_timeline(Urgency::Background, 2, 20 * repetition), first);
-  }
-  EXPECT_EQ(modelled_timeline(Urgency::Waited, 4, 10), first);
-}
-
-TEST(Card, DrainingDoesNotMoveTheModelledHost) {
-  const auto second_end = [](bool drain) {
-    Card card(small_spec());
-    const auto kernel = [] { return compute(1, [](auto, auto, Core&) {}, kLargeWork); };
-    card.enqueue(kDefault, kernel(), Urgency::Waited);
-    if (drain) {
-      card.drain(card.last_point(kDefault));
-      card.drain_all();
-    }
-    return card.modelled_time(card.enqueue(kDefault, kernel(), Urgency::Waited));
-  };
-  EXPECT_EQ(second_end(true), second_end(false));
-}
-
-TEST(Card, CountersRestartAtReset) {
-  Card card(small_spec());
-  run(card, kDefault, compute(1, [](auto, auto, Core&) {}, kLargeWork));
-  EXPECT_GT(card.counters().modelled_picoseconds, 0U);
-  card.reset_counters();
-  EXPECT_EQ(card.counters().modelled_picoseconds, 0U);
-  EXPECT_EQ(card.counters().computes, 0U);
 }
 
 // Threads.
@@ -410,12 +239,17 @@ TEST(Card, EightThreadsShareOneCard) {
     threads.emplace_back([&card, &wrong, t] {
       const StreamId stream = card.create_stream();
       for (int i = 0; i < 200; ++i) {
-        const Allocation memory = card.allocate({static_cast<std::uint64_t>(64 + 997 * ((t * 200 + i) % 13))});
+        const Allocation memory =
+            card.allocate({static_cast<std::uint64_t>(64 + 997 * ((t * 200 + i) % 13))});
         const Piece piece = memory.pieces[0];
         std::vector<int> value{t * 1000 + i}, result(1);
-        card.enqueue(stream, upload(value, piece), i % 2 == 0 ? Urgency::Background : Urgency::Waited);
-        card.enqueue(stream, compute_once([&card, piece] { ++*reinterpret_cast<int*>(card.address(piece)); },
-                                          {{piece}, {piece}}), i % 3 == 0 ? Urgency::Background : Urgency::Waited);
+        card.enqueue(stream, upload(value, piece),
+                     i % 2 == 0 ? Urgency::Background : Urgency::Waited);
+        card.enqueue(
+            stream,
+            compute_once([&card, piece] { ++*reinterpret_cast<int*>(card.address(piece)); },
+                         {{piece}, {piece}}),
+            i % 3 == 0 ? Urgency::Background : Urgency::Waited);
         run(card, stream, download(piece, result));
         if (result[0] != value[0] + 1) ++wrong;
         card.free(memory);
@@ -432,7 +266,8 @@ TEST(Card, DestructionDrainsTheQueues) {
   {
     Card card(small_spec());
     for (int i = 0; i < 100; ++i)
-      card.enqueue(kDefault, callback([&] { ++ran; }), i % 2 == 0 ? Urgency::Background : Urgency::Waited);
+      card.enqueue(kDefault, callback([&] { ++ran; }),
+                   i % 2 == 0 ? Urgency::Background : Urgency::Waited);
   }
   EXPECT_EQ(ran.load(), 100);
 }
@@ -443,7 +278,10 @@ TEST(Card, AForkedChildEndsWithoutTheThreads) {
 #endif
   auto card = std::make_unique<Card>(small_spec());
   std::atomic<bool> release = false;
-  card->enqueue(kDefault, callback([&] { while (!release) std::this_thread::yield(); }), Urgency::Background);
+  card->enqueue(kDefault, callback([&] {
+                  while (!release) std::this_thread::yield();
+                }),
+                Urgency::Background);
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);

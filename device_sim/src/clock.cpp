@@ -8,7 +8,8 @@
 namespace spyre::device_sim {
 
 ModelledSpan Clock::submit(const Operation& operation, PipelineId pipeline, Picoseconds ready) {
-  if (pipeline == PipelineId::Join) return {.submit = host_, .submitted = host_, .start = ready, .end = ready};
+  if (pipeline == PipelineId::Join)
+    return {.submit = host_, .submitted = host_, .start = ready, .end = ready};
   ModelledSpan span{.submit = host_};
   host_ += host_price(operation, spec_);
   span.submitted = host_;
@@ -19,7 +20,9 @@ ModelledSpan Clock::submit(const Operation& operation, PipelineId pipeline, Pico
   return span;
 }
 
-void Clock::synchronize(Picoseconds point) { host_ = std::max(host_, point) + Picoseconds{spec_.host_sync_ps}; }
+void Clock::synchronize(Picoseconds point) {
+  host_ = std::max(host_, point) + Picoseconds{spec_.host_sync_ps};
+}
 
 Picoseconds& Clock::free_at(PipelineId pipeline) {
   if (is_serial(pipeline)) return serial_free_at_[static_cast<std::size_t>(pipeline)];

@@ -1,4 +1,4 @@
-// spyre/device_sim/clock_test.cpp — pipelines overlap, streams do not; joins carry time; the host pays for calls.
+// spyre/device_sim/clock_test.cpp — pipelines overlap, streams do not, the host pays for calls.
 #include "clock.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ DeviceSpec free_host() {
 }
 
 const Operation kUpload{.what = HostToDevice{.target = {.length = 3_MiB}}};
-const Operation kCompute{.what = Compute{}, .work = {.bytes_read = 8 << 20, .bytes_written = 8 << 20}};
+const Operation kCompute{.what = Compute{},
+                         .work = {.bytes_read = 8 << 20, .bytes_written = 8 << 20}};
 const Operation kCallback{.what = HostCallback{}};
 
 TEST(Clock, PipelinesOverlap) {
@@ -46,8 +47,10 @@ TEST(Clock, APipelineIsASum) {
 TEST(Clock, FourCallbacksRunAtOnce) {
   const DeviceSpec spec = free_host();
   Clock clock(spec);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(clock.submit(kCallback, PipelineId::Callback, {}).start, Picoseconds{0});
-  EXPECT_EQ(clock.submit(kCallback, PipelineId::Callback, {}).start, Picoseconds{spec.host_callback_ps});
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(clock.submit(kCallback, PipelineId::Callback, {}).start, Picoseconds{0});
+  EXPECT_EQ(clock.submit(kCallback, PipelineId::Callback, {}).start,
+            Picoseconds{spec.host_callback_ps});
 }
 
 TEST(Clock, TheHostPaysForCallsAndWaits) {

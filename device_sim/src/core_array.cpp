@@ -1,8 +1,8 @@
 // spyre/device_sim/core_array.cpp — slices of work on threads.
 //
-// Any split gives the same result (a program's items are independent), so the rules here are about speed alone. They
-// depend on the work and never on timing. If several slices fail, the lowest one's error is reported, whichever
-// thread was first.
+// Any split gives the same result (a program's items are independent), so the rules here are about
+// speed alone. They depend on the work and never on timing. If several slices fail, the lowest
+// one's error is reported, whichever thread was first.
 #include "core_array.h"
 
 #include <tbb/info.h>
@@ -30,8 +30,8 @@ bool is_tiny(const Work& work) {
          work.macs <= kInlineMacs;
 }
 
-/// Kernels count on the default floating-point mode: round to nearest, subnormals kept, no traps. Threads come here in
-/// whatever mode their owner likes.
+/// Kernels count on the default floating-point mode: round to nearest, subnormals kept, no traps.
+/// Threads come here in whatever mode their owner likes.
 class DefaultFloatMode {
  public:
   DefaultFloatMode() : before_(_mm_getcsr()) {
@@ -44,7 +44,8 @@ class DefaultFloatMode {
   DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
 
  private:
-  static constexpr unsigned kControl = 0xFFC0, kDefault = 0x1F80;   // everything but the status flags
+  static constexpr unsigned kControl = 0xFFC0,
+                            kDefault = 0x1F80;  // everything but the status flags
   unsigned before_;
 };
 
@@ -82,23 +83,28 @@ CoreArray::CoreArray(const DeviceSpec& spec)
       arena_(threads_) {
   // TBB caps threads at the number of processors, and complains, unless it is told that we mean it.
   if (threads_ > tbb::info::default_concurrency())
-    more_threads_than_processors_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
+    more_threads_than_processors_.emplace(tbb::global_control::max_allowed_parallelism,
+                                          static_cast<std::size_t>(threads_));
 }
 
 std::span<std::byte> CoreArray::scratchpad(int slot) const {
-  return {scratchpads_.data() + static_cast<std::size_t>(slot) * scratchpad_bytes_.count, scratchpad_bytes_.count};
+  return {scratchpads_.data() + static_cast<std::size_t>(slot) * scratchpad_bytes_.count,
+          scratchpad_bytes_.count};
 }
 
-void CoreArray::run(const Program& program, std::span<const std::byte> arguments, const Work& work) {
+void CoreArray::run(const Program& program, std::span<const std::byte> arguments,
+                    const Work& work) {
   const std::int64_t items = program.work_items(arguments);
   if (items <= 0) return;
-  if (items > 1 && threads_ > 1 && cores_ > 1 && !is_tiny(work)) return run_slices(program, arguments, items);
+  if (items > 1 && threads_ > 1 && cores_ > 1 && !is_tiny(work))
+    return run_slices(program, arguments, items);
   const DefaultFloatMode mode;
   Core core{.scratchpad = scratchpad(threads_)};
   program.run(arguments, 0, items, core);
 }
 
-void CoreArray::run_slices(const Program& program, std::span<const std::byte> arguments, std::int64_t items) {
+void CoreArray::run_slices(const Program& program, std::span<const std::byte> arguments,
+                           std::int64_t items) {
   const auto count = static_cast<int>(std::min<std::int64_t>(cores_, items));
   FirstFailure failure;
   for_each_slice(count, [&](int slice) {
@@ -107,9 +113,7 @@ void CoreArray::run_slices(const Program& program, std::span<const std::byte> ar
               .scratchpad = scratchpad(tbb::this_task_arena::current_thread_index())};
     try {
       program.run(arguments, items * slice / count, items * (slice + 1) / count, core);
-    } catch (...) {
-      failure.note(slice, std::current_exception());
-    }
+    } catch (...) { failure.note(slice, std::current_exception()); }
   });
   failure.rethrow();
 }

@@ -1,4 +1,4 @@
-// spyre/device_sim/core_array.h — the simulated cores: host threads that play them, and their scratchpads.
+// spyre/device_sim/core_array.h — host threads that play the cores, and their scratchpads.
 #pragma once
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -12,9 +12,9 @@
 
 namespace spyre::device_sim {
 
-/// Runs programs in slices, one per core, as tasks on an arena of its own. Threads start with the first program that
-/// is worth it. At most one compute operation runs at a time (the compute pipeline is serial); copies may run beside
-/// it. Internally synchronized apart from that.
+/// Runs programs in slices, one per core, as tasks on an arena of its own. Threads start with the
+/// first program that is worth it. At most one compute operation runs at a time (the compute
+/// pipeline is serial); copies may run beside it. Internally synchronized apart from that.
 class CoreArray {
  public:
   explicit CoreArray(const DeviceSpec& spec);
@@ -29,7 +29,7 @@ class CoreArray {
 
   int cores_, threads_;
   Bytes scratchpad_bytes_;
-  HostMapping scratchpads_;      // one per arena slot, and one for work that runs on the calling thread
+  HostMapping scratchpads_;  // one per arena slot, and one for work that runs on the calling thread
   std::optional<tbb::global_control> more_threads_than_processors_;
   tbb::task_arena arena_;
 };

@@ -16,7 +16,8 @@ Bytes capacity_of(const DeviceSpec& spec) {
 
 /// A piece lies in one region, so small cards get fewer regions rather than small ones.
 std::uint64_t region_count(const DeviceSpec& spec) {
-  const std::uint64_t that_fit = capacity_of(spec).count / std::max<std::uint64_t>(spec.min_region.count, 1);
+  const std::uint64_t that_fit =
+      capacity_of(spec).count / std::max<std::uint64_t>(spec.min_region.count, 1);
   return std::clamp<std::uint64_t>(that_fit, 1, static_cast<std::uint64_t>(spec.regions));
 }
 
@@ -40,9 +41,12 @@ Allocation DeviceMemory::allocate(Bytes size) {
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const std::optional<Bytes> offset = regions_[i].allocate(size);
     if (!offset) continue;
-    piece = {.region = {static_cast<std::uint16_t>(i)}, .offset = *offset, .length = regions_[i].rounded(size)};
+    piece = {.region = {static_cast<std::uint16_t>(i)},
+             .offset = *offset,
+             .length = regions_[i].rounded(size)};
     note_allocation(piece.length);
-    log(LogChannel::Alloc, 2, [&] { return str("allocate ", size, ": region ", i, " offset ", offset->count); });
+    log(LogChannel::Alloc, 2,
+        [&] { return str("allocate ", size, ": region ", i, " offset ", offset->count); });
     return allocation;
   }
   fail(size);
@@ -83,8 +87,9 @@ Bytes DeviceMemory::largest_free() const {
 }
 
 void DeviceMemory::fail(Bytes size) const {
-  throw OutOfDeviceMemory(str("device memory: cannot allocate ", size, "; free ", stats_.capacity - stats_.allocated,
-                              " of ", stats_.capacity, ", largest free block ", largest_free(), ", ", regions_.size(),
+  throw OutOfDeviceMemory(str("device memory: cannot allocate ", size, "; free ",
+                              stats_.capacity - stats_.allocated, " of ", stats_.capacity,
+                              ", largest free block ", largest_free(), ", ", regions_.size(),
                               regions_.size() == 1 ? " region" : " regions",
                               "; try a larger SPYRE_DEVICE_MEMORY or release tensors"));
 }

@@ -1,4 +1,4 @@
-// spyre/device_sim/device_memory_test.cpp — regions, statistics, trimming, and the message of a full card.
+// spyre/device_sim/device_memory_test.cpp — regions, statistics, trimming, a full card.
 #include "device_memory.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,8 @@ TEST(DeviceMemory, FullCardSaysWhatIsLeft) {
     FAIL() << "must throw";
   } catch (const OutOfDeviceMemory& error) {
     EXPECT_STREQ(error.what(),
-                 "device memory: cannot allocate 40.00 MiB; free 44.00 MiB of 64.00 MiB, largest free block 32.00 MiB, "
+                 "device memory: cannot allocate 40.00 MiB; free 44.00 MiB of 64.00 MiB, largest "
+                 "free block 32.00 MiB, "
                  "2 regions; try a larger SPYRE_DEVICE_MEMORY or release tensors");
   }
   EXPECT_THROW(memory.allocate({~0ULL}), OutOfDeviceMemory);

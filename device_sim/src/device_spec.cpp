@@ -1,11 +1,15 @@
 // spyre/device_sim/device_spec.cpp — fields by name, JSON overrides, environment overrides.
 //
-// Sources of the defaults (the "calibrated" profile); [S] stated, [M] measured on a card, [E] our estimate:
-//   cores 32, scratchpad 2 MiB, 128-byte sticks, 8 regions [S]; usable scratchpad (2 MiB - 64 KiB) x 0.8 [E]
-//   memory 150 GB/s, turnaround 0.00574 ns/B, column 113, relayout 116, broadcast 118 GB/s: upstream's cost model [M]
-//   1140 MAC/ns/core: upstream's cost model [M]; 1.1 GHz, 128 fp16 lanes: the compiler's device description [S]
+// Sources of the defaults (the "calibrated" profile): [S] stated, [M] measured on a card, [E] our
+// estimate.
+//   cores 32, scratchpad 2 MiB, 128-byte blocks, 8 regions: upstream's documents [S]
+//   usable scratchpad (2 MiB - 64 KiB) x 0.8 [E]
+//   memory 150 GB/s, turnaround 0.00574 ns/B: upstream's cost model [M]
+//   column 113, relayout 116, broadcast 118 GB/s, 1140 MAC/ns/core: the same [M]
+//   1.1 GHz, 128 fp16 lanes: the compiler's device description [S]
 //   H2D 30 GB/s, D2H 40 GB/s, set-up 3 and 2 us: public performance-suite runs [M]
-//   launch 30 us (17-66 measured), enqueue 2 us (launching a control block: 1-2) [M]; callback, submit, sync [E]
+//   launch 30 us (17-66 measured), enqueue 2 us (launching a control block takes 1-2) [M]
+//   host callback, submit latency, synchronize [E]
 #include "spyre/device_sim/device_spec.h"
 
 #include <array>
@@ -23,13 +27,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-using Member = std::variant<std::string DeviceSpec::*, int DeviceSpec::*, double DeviceSpec::*, Bytes DeviceSpec::*,
-                            std::uint64_t DeviceSpec::*>;
+using Member = std::variant<std::string DeviceSpec::*, int DeviceSpec::*, double DeviceSpec::*,
+                            Bytes DeviceSpec::*, std::uint64_t DeviceSpec::*>;
 
 struct Field {
   std::string_view name;
   Member member;
-  double low = 0, high = 1e18;   // of numbers
+  double low = 0, high = 1e18;  // of numbers
 };
 
 constexpr double kAboveZero = 1e-9;
@@ -75,15 +79,18 @@ const Field& field_named(std::string_view key, std::string_view origin) {
   throw InvalidArgument(str(origin, ": unknown key \"", key, "\"; expected one of ", known_keys()));
 }
 
-[[noreturn]] void reject(const Field& field, const Json& value, std::string_view expected, std::string_view origin) {
-  throw InvalidArgument(str(origin, ": bad value of \"", field.name, "\"; got ", value.dump(), "; expected ", expected));
+[[noreturn]] void reject(const Field& field, const Json& value, std::string_view expected,
+                         std::string_view origin) {
+  throw InvalidArgument(str(origin, ": bad value of \"", field.name, "\"; got ", value.dump(),
+                            "; expected ", expected));
 }
 
 template <class Number>
 Number number_of(const Field& field, const Json& value, std::string_view origin) {
-  const bool fits = std::is_floating_point_v<Number> ? value.is_number() : value.is_number_integer();
-  const std::string expected = str(std::is_floating_point_v<Number> ? "a number" : "an integer", " from ", field.low,
-                                   " to ", field.high);
+  const bool fits =
+      std::is_floating_point_v<Number> ? value.is_number() : value.is_number_integer();
+  const std::string expected = str(std::is_floating_point_v<Number> ? "a number" : "an integer",
+                                   " from ", field.low, " to ", field.high);
   if (!fits || value.get<double>() < field.low || value.get<double>() > field.high)
     reject(field, value, expected, origin);
   return value.get<Number>();
@@ -91,7 +98,7 @@ Number number_of(const Field& field, const Json& value, std::string_view origin)
 
 void assign(DeviceSpec& spec, const Field& field, const Json& value, std::string_view origin) {
   std::visit(
-      [&]<class T>(T DeviceSpec::*member) {
+      [&]<class T>(T DeviceSpec::* member) {
         if constexpr (std::is_same_v<T, std::string>) {
           if (!value.is_string()) reject(field, value, "a string", origin);
           spec.*member = value.get<std::string>();
@@ -118,7 +125,7 @@ std::string to_json(const DeviceSpec& spec) {
   Json object;
   for (const Field& field : kFields) {
     std::visit(
-        [&]<class T>(T DeviceSpec::*member) {
+        [&]<class T>(T DeviceSpec::* member) {
           Json& value = object[std::string(field.name)];
           if constexpr (std::is_same_v<T, Bytes>) {
             value = (spec.*member).count;
@@ -135,7 +142,8 @@ DeviceSpec with_json_overrides(DeviceSpec base, std::string_view json, std::stri
   const Json object = Json::parse(json, nullptr, false);
   if (!object.is_object())
     throw InvalidArgument(str(origin, ": not a JSON object; expected for example {\"cores\": 8}"));
-  for (const auto& [key, value] : object.items()) assign(base, field_named(key, origin), value, origin);
+  for (const auto& [key, value] : object.items())
+    assign(base, field_named(key, origin), value, origin);
   return base;
 }
 

@@ -15,15 +15,15 @@ namespace {
 std::string rejection(std::string_view json) {
   try {
     with_json_overrides({}, json, "card.json");
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
+  } catch (const InvalidArgument& error) { return error.what(); }
   return "accepted";
 }
 
 TEST(DeviceSpec, JsonReplacesOnlyItsKeys) {
-  const DeviceSpec spec = with_json_overrides({}, R"({"cores": 8, "profile": "small", "capacity": 1048576,
-                                                      "memory_gb_per_s": 204.8})", "card.json");
+  const DeviceSpec spec =
+      with_json_overrides({}, R"({"cores": 8, "profile": "small", "capacity": 1048576,
+                                                      "memory_gb_per_s": 204.8})",
+                          "card.json");
   EXPECT_EQ(spec.cores, 8);
   EXPECT_EQ(spec.profile, "small");
   EXPECT_EQ(spec.capacity, 1_MiB);
@@ -44,14 +44,16 @@ TEST(DeviceSpec, MistakesAreNamed) {
   EXPECT_NE(unknown.find("memory_gb_per_s"), unknown.npos) << "lists the keys: " << unknown;
   EXPECT_EQ(rejection(R"({"cores": 33})"),
             "card.json: bad value of \"cores\"; got 33; expected an integer from 1 to 32");
-  for (const char* bad : {"", "[1]", "{", R"({"cores": "8"})", R"({"cores": 1.5})", R"({"memory_gb_per_s": 0})",
-                          R"({"capacity": -1})", R"({"profile": 3})", R"({"cores": {"n": 1}})"}) {
+  for (const char* bad :
+       {"", "[1]", "{", R"({"cores": "8"})", R"({"cores": 1.5})", R"({"memory_gb_per_s": 0})",
+        R"({"capacity": -1})", R"({"profile": 3})", R"({"cores": {"n": 1}})"}) {
     EXPECT_NE(rejection(bad), "accepted") << bad;
   }
 }
 
 TEST(DeviceSpec, EnvironmentWinsOverTheFile) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "device_spec_test.json";
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / "device_spec_test.json";
   std::ofstream(path) << R"({"cores": 8, "host_threads": 3})";
   setenv("SPYRE_DEVICE_SPEC", path.c_str(), 1);
   setenv("SENCORES", "7", 1);

@@ -19,23 +19,25 @@ Piece own_write(const Operation& operation) {
 }
 
 bool overlap(const Piece& a, const Piece& b) {
-  return a.region == b.region && a.length != 0_B && b.length != 0_B && a.offset < b.offset + b.length &&
-         b.offset < a.offset + a.length;
+  return a.region == b.region && a.length != 0_B && b.length != 0_B &&
+         a.offset < b.offset + b.length && b.offset < a.offset + a.length;
 }
 
 bool reads(const Operation& operation, const Piece& piece) {
   return overlap(own_read(operation), piece) ||
-         std::ranges::any_of(operation.footprint.reads, [&](const Piece& p) { return overlap(p, piece); });
+         std::ranges::any_of(operation.footprint.reads,
+                             [&](const Piece& p) { return overlap(p, piece); });
 }
 
 bool writes(const Operation& operation, const Piece& piece) {
   return overlap(own_write(operation), piece) ||
-         std::ranges::any_of(operation.footprint.writes, [&](const Piece& p) { return overlap(p, piece); });
+         std::ranges::any_of(operation.footprint.writes,
+                             [&](const Piece& p) { return overlap(p, piece); });
 }
 
-template <class Predicate>
-bool any_write(const Operation& operation, const Predicate& predicate) {
-  return predicate(own_write(operation)) || std::ranges::any_of(operation.footprint.writes, predicate);
+template <class Predicate> bool any_write(const Operation& operation, const Predicate& predicate) {
+  return predicate(own_write(operation)) ||
+         std::ranges::any_of(operation.footprint.writes, predicate);
 }
 
 }  // namespace

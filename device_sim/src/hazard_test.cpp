@@ -11,7 +11,8 @@ Piece piece(std::uint64_t offset, std::uint64_t length, std::uint16_t region = 0
 }
 
 Operation compute(std::vector<Piece> reads, std::vector<Piece> writes) {
-  return {.what = Compute{.arguments = piece(1 << 20, 128)}, .footprint = {std::move(reads), std::move(writes)}};
+  return {.what = Compute{.arguments = piece(1 << 20, 128)},
+          .footprint = {std::move(reads), std::move(writes)}};
 }
 Operation upload(Piece target) { return {.what = HostToDevice{.target = target}}; }
 Operation download(Piece source) { return {.what = DeviceToHost{.source = source}}; }
@@ -42,7 +43,9 @@ TEST(Hazard, RangesAreExact) {
   EXPECT_TRUE(both_ways(kernel, upload(piece(255, 1))));
 }
 
-TEST(Hazard, ArgumentsAreRead) { EXPECT_TRUE(both_ways(compute({}, {}), upload(piece((1 << 20) + 64, 8)))); }
+TEST(Hazard, ArgumentsAreRead) {
+  EXPECT_TRUE(both_ways(compute({}, {}), upload(piece((1 << 20) + 64, 8))));
+}
 
 }  // namespace
 }  // namespace spyre::device_sim

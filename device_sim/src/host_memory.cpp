@@ -15,13 +15,14 @@
 namespace spyre::device_sim {
 
 HostMapping::HostMapping(Bytes length) : mapped_(length + kHugePage), length_(length) {
-  mapping_ = mmap(nullptr, mapped_.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  mapping_ = mmap(nullptr, mapped_.count, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED)
     throw OutOfDeviceMemory(str("device memory: the host has no address space for ", length,
                                 "; try a smaller SPYRE_DEVICE_MEMORY"));
   const auto begin = Bytes{std::bit_cast<std::uintptr_t>(mapping_)};
   data_ = static_cast<std::byte*>(mapping_) + (begin.rounded_up(kHugePage) - begin).count;
-  madvise(data_, length_.count, MADV_HUGEPAGE);   // a hint: small pages work as well
+  madvise(data_, length_.count, MADV_HUGEPAGE);  // a hint: small pages work as well
 }
 
 HostMapping::HostMapping(HostMapping&& other) noexcept
@@ -42,7 +43,8 @@ Bytes machine_memory() {
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   Bytes memory{pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))};
   std::uint64_t limit = 0;
-  if (std::ifstream group("/sys/fs/cgroup/memory.max"); group >> limit) memory = std::min(memory, Bytes{limit});
+  if (std::ifstream group("/sys/fs/cgroup/memory.max"); group >> limit)
+    memory = std::min(memory, Bytes{limit});
   return memory;
 }
 

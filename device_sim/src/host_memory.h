@@ -1,4 +1,4 @@
-// spyre/device_sim/host_memory.h — address space of the host that plays device memory, committed when touched.
+// spyre/device_sim/host_memory.h — host address space that plays device memory.
 #pragma once
 #include <cstddef>
 

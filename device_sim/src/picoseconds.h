@@ -1,4 +1,4 @@
-// spyre/device_sim/picoseconds.h — modelled time: what the card would take. Never mixed with wall time.
+// spyre/device_sim/picoseconds.h — modelled time, never mixed with wall time.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -10,8 +10,12 @@ struct Picoseconds {
   std::uint64_t count{};
   auto operator<=>(const Picoseconds&) const = default;
   constexpr Picoseconds& operator+=(Picoseconds t) { return count += t.count, *this; }
-  friend constexpr Picoseconds operator+(Picoseconds a, Picoseconds b) { return {a.count + b.count}; }
-  friend constexpr Picoseconds operator-(Picoseconds a, Picoseconds b) { return {a.count - b.count}; }
+  friend constexpr Picoseconds operator+(Picoseconds a, Picoseconds b) {
+    return {a.count + b.count};
+  }
+  friend constexpr Picoseconds operator-(Picoseconds a, Picoseconds b) {
+    return {a.count - b.count};
+  }
 };
 
 }  // namespace spyre::device_sim

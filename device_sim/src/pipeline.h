@@ -12,8 +12,8 @@ enum class PipelineId : std::uint8_t {
   HostToDevice,
   DeviceToHost,
   Compute,
-  Callback,   // host threads; unordered between streams
-  Join,       // no unit: a stream waits for a point of another; unordered between streams
+  Callback,  // host threads; unordered between streams
+  Join,      // no unit: a stream waits for a point of another; unordered between streams
 };
 inline constexpr std::size_t kPipelineCount = 5;
 
@@ -21,13 +21,15 @@ inline constexpr std::size_t kPipelineCount = 5;
 constexpr bool is_serial(PipelineId pipeline) { return pipeline <= PipelineId::Compute; }
 
 constexpr std::string_view name_of(PipelineId pipeline) {
-  constexpr std::array<std::string_view, kPipelineCount> kNames{"H2D", "D2H", "COMPUTE", "host-callback", "join"};
+  constexpr std::array<std::string_view, kPipelineCount> kNames{"H2D", "D2H", "COMPUTE",
+                                                                "host-callback", "join"};
   return kNames[static_cast<std::size_t>(pipeline)];
 }
 
 /// Operation's alternatives stand in the order of the pipelines.
 inline PipelineId pipeline_of(const Operation& operation) {
-  static_assert(std::variant_size_v<decltype(Operation::what)> == static_cast<std::size_t>(PipelineId::Join));
+  static_assert(std::variant_size_v<decltype(Operation::what)> ==
+                static_cast<std::size_t>(PipelineId::Join));
   return static_cast<PipelineId>(operation.what.index());
 }
 

@@ -1,8 +1,9 @@
 // spyre/device_sim/price.cpp — the calibrated cost model.
 //
-// Memory: bytes / bandwidth, plus the bus turnaround when a kernel both reads and writes; layout-bound patterns have a
-// measured bandwidth of their own instead. Products overlap arithmetic with memory and assume the best split over
-// cores. All divisions are done in double and rounded once, so a price is exact and the same everywhere.
+// Memory: bytes / bandwidth, plus the bus turnaround when a kernel both reads and writes;
+// layout-bound patterns have a measured bandwidth of their own instead. Products overlap arithmetic
+// with memory and assume the best split over cores. All divisions are done in double and rounded
+// once, so a price is exact and the same everywhere.
 #include "price.h"
 
 #include <algorithm>
@@ -15,10 +16,14 @@ namespace {
 constexpr double kPicosecondsPerNanosecond = 1000;
 constexpr double kFullArrayRows = 64, kUnderfillExponent = 0.35;
 
-Picoseconds from_ns(double ns) { return {static_cast<std::uint64_t>(std::llround(ns * kPicosecondsPerNanosecond))}; }
+Picoseconds from_ns(double ns) {
+  return {static_cast<std::uint64_t>(std::llround(ns * kPicosecondsPerNanosecond))};
+}
 
 /// 1 GB/s is 1 byte per ns.
-double transfer_ns(Bytes bytes, double gb_per_s) { return static_cast<double>(bytes.count) / gb_per_s; }
+double transfer_ns(Bytes bytes, double gb_per_s) {
+  return static_cast<double>(bytes.count) / gb_per_s;
+}
 
 /// Fraction of the bus that a standalone reduction on few cores reaches; measured at powers of two.
 double reduction_core_factor(int cores) {
@@ -51,13 +56,16 @@ double memory_ns(const Work& work, const DeviceSpec& spec) {
 
 double matrix_ns(const Work& work, const DeviceSpec& spec) {
   if (work.macs == 0) return 0;
-  const double fill = work.rows == 0 ? 1 : std::min(1.0, static_cast<double>(work.rows) / kFullArrayRows);
-  const double macs_per_ns = spec.cores * spec.macs_per_ns_core * std::pow(fill, kUnderfillExponent);
+  const double fill =
+      work.rows == 0 ? 1 : std::min(1.0, static_cast<double>(work.rows) / kFullArrayRows);
+  const double macs_per_ns =
+      spec.cores * spec.macs_per_ns_core * std::pow(fill, kUnderfillExponent);
   return static_cast<double>(work.macs) / macs_per_ns;
 }
 
 double vector_ns(const Work& work, const DeviceSpec& spec) {
-  return static_cast<double>(work.lane_ops) / (spec.cores * spec.lanes_per_core * spec.core_clock_ghz);
+  return static_cast<double>(work.lane_ops) /
+         (spec.cores * spec.lanes_per_core * spec.core_clock_ghz);
 }
 
 struct Pricer {
@@ -65,10 +73,12 @@ struct Pricer {
   const DeviceSpec& spec;
 
   Picoseconds operator()(const HostToDevice& copy) const {
-    return Picoseconds{spec.h2d_setup_ps} + from_ns(transfer_ns(copy.target.length, spec.h2d_gb_per_s));
+    return Picoseconds{spec.h2d_setup_ps} +
+           from_ns(transfer_ns(copy.target.length, spec.h2d_gb_per_s));
   }
   Picoseconds operator()(const DeviceToHost& copy) const {
-    return Picoseconds{spec.d2h_setup_ps} + from_ns(transfer_ns(copy.source.length, spec.d2h_gb_per_s));
+    return Picoseconds{spec.d2h_setup_ps} +
+           from_ns(transfer_ns(copy.source.length, spec.d2h_gb_per_s));
   }
   Picoseconds operator()(const Compute&) const { return compute_price(operation.work, spec); }
   Picoseconds operator()(const HostCallback&) const { return {spec.host_callback_ps}; }

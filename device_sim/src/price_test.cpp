@@ -1,4 +1,4 @@
-// spyre/device_sim/price_test.cpp — golden times of the calibrated profile, and how prices must move.
+// spyre/device_sim/price_test.cpp — golden times, and how prices must move.
 #include "price.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,11 @@ double microseconds(const Work& work, const DeviceSpec& spec = {}) {
 }
 
 Work product(std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-  return {.bytes_read = 2 * (m * k + k * n), .bytes_written = 2 * m * n, .macs = m * n * k,
-          .pattern = Pattern::Product, .rows = m};
+  return {.bytes_read = 2 * (m * k + k * n),
+          .bytes_written = 2 * m * n,
+          .macs = m * n * k,
+          .pattern = Pattern::Product,
+          .rows = m};
 }
 
 TEST(Price, SoftmaxOnTheCalibratedCard) {
@@ -43,9 +46,13 @@ TEST(Price, Transfers) {
 }
 
 TEST(Price, ProductsStayCloseToTheCard) {
-  struct Row { std::uint64_t m, n, k; double measured; };
-  const Row rows[] = {{512, 4096, 4096, 317}, {512, 1024, 4096, 89}, {512, 12800, 4096, 1017}, {512, 4096, 12800, 899},
-                      {64, 4096, 4096, 221}, {64, 1024, 4096, 60}, {64, 12800, 4096, 705}, {64, 4096, 12800, 685}};
+  struct Row {
+    std::uint64_t m, n, k;
+    double measured;
+  };
+  const Row rows[] = {{512, 4096, 4096, 317},  {512, 1024, 4096, 89}, {512, 12800, 4096, 1017},
+                      {512, 4096, 12800, 899}, {64, 4096, 4096, 221}, {64, 1024, 4096, 60},
+                      {64, 12800, 4096, 705},  {64, 4096, 12800, 685}};
   double squares = 0;
   for (const Row& row : rows) {
     const double error = microseconds(product(row.m, row.n, row.k)) / row.measured - 1;
@@ -56,9 +63,10 @@ TEST(Price, ProductsStayCloseToTheCard) {
 }
 
 TEST(Price, GrowsWithBytesMacsAndLanes) {
-  const Work base{.bytes_read = 1 << 20, .bytes_written = 1 << 20, .macs = 1 << 20, .lane_ops = 1 << 20};
-  for (const Pattern pattern : {Pattern::Stream, Pattern::RowReduction, Pattern::ColumnReduction, Pattern::Broadcast,
-                                Pattern::Relayout, Pattern::Product}) {
+  const Work base{
+      .bytes_read = 1 << 20, .bytes_written = 1 << 20, .macs = 1 << 20, .lane_ops = 1 << 20};
+  for (const Pattern pattern : {Pattern::Stream, Pattern::RowReduction, Pattern::ColumnReduction,
+                                Pattern::Broadcast, Pattern::Relayout, Pattern::Product}) {
     Work work = base, more_bytes = base, more_macs = base, more_lanes = base;
     work.pattern = more_bytes.pattern = more_macs.pattern = more_lanes.pattern = pattern;
     more_bytes.bytes_read *= 100;
@@ -71,7 +79,8 @@ TEST(Price, GrowsWithBytesMacsAndLanes) {
 }
 
 TEST(Price, FewCoresSlowReductionsDown) {
-  const Work work{.bytes_read = 1 << 24, .bytes_written = 4096, .pattern = Pattern::RowReduction, .rows = 4096};
+  const Work work{
+      .bytes_read = 1 << 24, .bytes_written = 4096, .pattern = Pattern::RowReduction, .rows = 4096};
   double previous = 0;
   for (const int cores : {32, 16, 7, 4, 1}) {
     DeviceSpec spec;

@@ -10,8 +10,8 @@
 namespace spyre::device_sim {
 namespace {
 
-/// Callbacks that workers run at once: the size of the host-callback pool. Fewer than there are workers, so that
-/// callbacks which block leave some for the pipelines.
+/// Callbacks that workers run at once: the size of the host-callback pool. Fewer than there are
+/// workers, so that callbacks which block leave some for the pipelines.
 constexpr std::size_t kCallbackPool = 4;
 constexpr std::size_t kUnusedFlights = 256;
 
@@ -52,7 +52,8 @@ Flight& Queues::push(StreamId id, Operation operation, PipelineId pipeline, Urge
   flight.operation = std::move(operation);
   flight.pipeline = pipeline;
   flight.urgency = urgency;
-  flight.point = {.stream = id, .sequence = stream.last.sequence + 1, .modelled_ps = stream.last.modelled_ps};
+  flight.point = {
+      .stream = id, .sequence = stream.last.sequence + 1, .modelled_ps = stream.last.modelled_ps};
   if (in_flight_ != stream.flights.size()) find_hazards(flight);
   stream.flights.push_back(std::move(owned));
   if (is_serial(pipeline)) serial_[static_cast<std::size_t>(pipeline)].push_back(&flight);
@@ -80,7 +81,7 @@ void Queues::find_hazards(Flight& flight) {
       if (is_serial(flight.pipeline) && earlier.pipeline == flight.pipeline) continue;
       if (!conflict(flight.operation, earlier.operation)) continue;
       flight.after.push_back(earlier.point);
-      break;   // the latest one: its stream has finished the earlier ones by then
+      break;  // the latest one: its stream has finished the earlier ones by then
     }
   }
 }
@@ -138,16 +139,18 @@ Operation Queues::start(Flight& flight) {
   if (flight.urgency == Urgency::Background) --queued_in_background_;
   if (flight.pipeline == PipelineId::Callback) ++running_callbacks_;
   Operation& operation = flight.operation;
-  return {.what = std::move(operation.what),   // pieces are plain values: a move leaves them in place
-          .name = operation.name,
-          .footprint = {},
-          .work = operation.work,
-          .correlation = operation.correlation,
-          .keep_alive = std::move(operation.keep_alive)};
+  return {
+      .what = std::move(operation.what),  // pieces are plain values: a move leaves them in place
+      .name = operation.name,
+      .footprint = {},
+      .work = operation.work,
+      .correlation = operation.correlation,
+      .keep_alive = std::move(operation.keep_alive)};
 }
 
 bool Queues::is_current(const Flight* flight, TimelinePoint point) const {
-  return std::ranges::any_of(running_, [&](const Flight* f) { return f == flight && f->point == point; });
+  return std::ranges::any_of(running_,
+                             [&](const Flight* f) { return f == flight && f->point == point; });
 }
 
 void Queues::retire(Flight& flight) {

@@ -13,24 +13,26 @@
 
 namespace spyre::device_sim {
 
-/// An operation between submission and completion. Lives in its stream's queue; guarded by the scheduler's lock.
+/// An operation between submission and completion. Lives in its stream's queue; guarded by the
+/// scheduler's lock.
 struct Flight {
   Operation operation;
   TimelinePoint point;
   PipelineId pipeline{};
   Urgency urgency{};
   ModelledSpan modelled;
-  std::vector<TimelinePoint> after;   // points of other streams that must be reached first
+  std::vector<TimelinePoint> after;  // points of other streams that must be reached first
 
   bool running = false;
-  std::thread::id runner;             // while running
-  Flight* waits_for = nullptr;        // what the runner sleeps for, if it synchronizes inside the operation
-  TimelinePoint waits_for_point;      // tells whether *waits_for is still the same flight
+  std::thread::id runner;  // while running
+  Flight* waits_for =
+      nullptr;  // what the runner sleeps for, if it synchronizes inside the operation
+  TimelinePoint waits_for_point;  // tells whether *waits_for is still the same flight
 };
 
-/// Every stream is a FIFO; every serial pipeline is one as well. A flight may run when it heads both and all points
-/// it comes after are reached. All edges lead to earlier submissions, so there is always a flight that may run.
-/// Confined to its owner's lock.
+/// Every stream is a FIFO; every serial pipeline is one as well. A flight may run when it heads
+/// both and all points it comes after are reached. All edges lead to earlier submissions, so there
+/// is always a flight that may run. Confined to its owner's lock.
 class Queues {
  public:
   Queues() { add_stream(); }
@@ -50,11 +52,13 @@ class Queues {
   /// The flight has run: its point is reached, its memory is reused.
   void retire(Flight& flight);
 
-  /// The next flight on the way to an unreached `point`: one that may run, or else one that is running.
+  /// The next flight on the way to an unreached `point`: one that may run, or else one that is
+  /// running.
   Flight& next_towards(TimelinePoint point);
   /// Any flight that may run, for a worker; nullptr: none.
   Flight* next_runnable();
-  /// The flight begins. What it runs and keeps alive goes to the caller; its pieces and footprint stay for hazards.
+  /// The flight begins. What it runs and keeps alive goes to the caller; its pieces and footprint
+  /// stay for hazards.
   Operation start(Flight& flight);
   bool is_current(const Flight* flight, TimelinePoint point) const;
   const std::vector<Flight*>& running() const { return running_; }
@@ -69,20 +73,21 @@ class Queues {
  private:
   struct Stream {
     std::deque<std::unique_ptr<Flight>> flights;
-    TimelinePoint last;                 // submitted
+    TimelinePoint last;  // submitted
     std::uint64_t finished = 0;
     std::exception_ptr fault;
   };
   Stream& at(StreamId stream);
   const Stream& at(StreamId stream) const { return const_cast<Queues*>(this)->at(stream); }
   Flight* head(StreamId stream) const;
-  /// Something unfinished that must come before; a queued one rather than a running one. nullptr: none.
+  /// Something unfinished that must come before; a queued one rather than a running one. nullptr:
+  /// none.
   Flight* blocker(const Flight& flight) const;
   void find_hazards(Flight& flight);
   std::unique_ptr<Flight> unused_flight();
 
   std::deque<Stream> streams_;
-  std::array<std::deque<Flight*>, 3> serial_;      // by PipelineId
+  std::array<std::deque<Flight*>, 3> serial_;  // by PipelineId
   std::vector<Flight*> running_;
   std::vector<std::unique_ptr<Flight>> unused_;
   std::size_t in_flight_ = 0, queued_in_background_ = 0, running_callbacks_ = 0;

@@ -28,7 +28,8 @@ Bytes Region::trim() {
   blocks_.coalesce();
   blocks_.visit_free_runs([&](Bytes offset, Bytes length) {
     const std::uint64_t end = (offset.count + length.count) / kHugePage.count;
-    for (std::uint64_t page = offset.rounded_up(kHugePage).count / kHugePage.count; page < end; ++page) {
+    for (std::uint64_t page = offset.rounded_up(kHugePage).count / kHugePage.count; page < end;
+         ++page) {
       if (page_committed_[page] == 0) continue;
       page_committed_[page] = 0;
       committed_ -= kHugePage;

@@ -1,4 +1,4 @@
-// spyre/device_sim/region.h — one region of device memory: a mapping, its blocks, and which pages are committed.
+// spyre/device_sim/region.h — one region of device memory: a mapping and its blocks.
 #pragma once
 #include <optional>
 #include <vector>
@@ -28,7 +28,7 @@ class Region {
   void commit(Bytes offset, Bytes length);
   HostMapping mapping_;
   BlockAllocator blocks_;
-  std::vector<std::uint8_t> page_committed_;   // per huge page
+  std::vector<std::uint8_t> page_committed_;  // per huge page
   Bytes committed_{};
 };
 

@@ -1,8 +1,9 @@
 // spyre/device_sim/scheduler.cpp — submission, helping, workers, faults, deadlocks.
 //
-// No wake-up is lost. Flights become runnable when one is submitted or finished, under the lock. A thread that finishes
-// one looks for the next itself, and wakes the waiters that sleep. Whenever a thread turns to a flight of its own, goes
-// to sleep or leaves, it calls one worker if a runnable flight remains; the called worker does the same in turn.
+// No wake-up is lost. Flights become runnable when one is submitted or finished, under the lock. A
+// thread that finishes one looks for the next itself, and wakes the waiters that sleep. Whenever a
+// thread turns to a flight of its own, goes to sleep or leaves, it calls one worker if a runnable
+// flight remains; the called worker does the same in turn.
 #include "scheduler.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace {
 constexpr std::size_t kMaxWorkers = 7;
 
 std::string describe(const Flight& flight) {
-  return str('"', flight.operation.name.empty() ? name_of(flight.pipeline) : flight.operation.name, "\" (stream ",
-             flight.point.stream, ", number ", flight.point.sequence, ')');
+  return str('"', flight.operation.name.empty() ? name_of(flight.pipeline) : flight.operation.name,
+             "\" (stream ", flight.point.stream, ", number ", flight.point.sequence, ')');
 }
 
 }  // namespace
@@ -51,14 +52,14 @@ TimelinePoint Scheduler::submit(StreamId stream, Operation operation, Urgency ur
 
 void Scheduler::join(StreamId stream, TimelinePoint point) {
   const Lock lock(mutex_);
-  queues_.reached(point);   // rejects a point that was never submitted
+  queues_.reached(point);  // rejects a point that was never submitted
   if (point.stream == stream) return;
   submit_locked(stream, {.name = "join"}, PipelineId::Join, Urgency::Waited, {point.modelled_ps});
   if (!queues_.reached(point)) queues_.add_dependence(stream, point);
 }
 
-TimelinePoint Scheduler::submit_locked(StreamId stream, Operation operation, PipelineId pipeline, Urgency urgency,
-                                       Picoseconds not_before) {
+TimelinePoint Scheduler::submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
+                                       Urgency urgency, Picoseconds not_before) {
   const Picoseconds ready{queues_.last_point(stream).modelled_ps};
   count(operation, pipeline);
   Flight& flight = queues_.push(stream, std::move(operation), pipeline, urgency);
@@ -101,7 +102,7 @@ bool Scheduler::reached(TimelinePoint point) {
 
 void Scheduler::synchronize(TimelinePoint point) {
   Lock lock(mutex_);
-  queues_.reached(point);   // rejects a point that was never submitted
+  queues_.reached(point);  // rejects a point that was never submitted
   clock_.synchronize({point.modelled_ps});
   wait(point, lock);
 }
@@ -110,7 +111,8 @@ void Scheduler::synchronize_all() {
   Lock lock(mutex_);
   const std::vector<TimelinePoint> points = last_points();
   Picoseconds latest;
-  for (const TimelinePoint& point : points) latest = std::max(latest, Picoseconds{point.modelled_ps});
+  for (const TimelinePoint& point : points)
+    latest = std::max(latest, Picoseconds{point.modelled_ps});
   clock_.synchronize(latest);
   for (const TimelinePoint& point : points) wait(point, lock);
 }
@@ -147,7 +149,9 @@ void Scheduler::wait(TimelinePoint point, Lock& lock) {
 void Scheduler::sleep_until_progress(Flight& running, Lock& lock) {
   wake_worker();
   check_deadlock(running);
-  const auto mine = [self = std::this_thread::get_id()](const Flight* f) { return f->runner == self; };
+  const auto mine = [self = std::this_thread::get_id()](const Flight* f) {
+    return f->runner == self;
+  };
   for (Flight* flight : queues_.running()) {
     if (!mine(flight)) continue;
     flight->waits_for = &running;
@@ -161,13 +165,15 @@ void Scheduler::sleep_until_progress(Flight& running, Lock& lock) {
   }
 }
 
-/// Follows who waits for whom from a running flight. Every wait was checked before it began, so a cycle must close here.
+/// Follows who waits for whom from a running flight. Every wait was checked before it began, so a
+/// cycle must close here.
 void Scheduler::check_deadlock(const Flight& running) const {
   const std::thread::id self = std::this_thread::get_id();
   const Flight* flight = &running;
   while (flight != nullptr) {
     if (flight->runner == self)
-      throw DeviceFault(str("deadlock: operation ", describe(*flight), " waits for its own completion; it must not ",
+      throw DeviceFault(str("deadlock: operation ", describe(*flight),
+                            " waits for its own completion; it must not ",
                             "synchronize with its own stream or with one that comes after it"));
     const bool current = queues_.is_current(flight->waits_for, flight->waits_for_point);
     flight = current ? flight->waits_for : nullptr;
@@ -175,7 +181,8 @@ void Scheduler::check_deadlock(const Flight& running) const {
 }
 
 void Scheduler::run(Flight& flight, Lock& lock) {
-  const bool skip = queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
+  const bool skip =
+      queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
   Operation operation = queues_.start(flight);
   const bool observed = timeline_.on() && !skip;
   wake_worker();
@@ -185,7 +192,7 @@ void Scheduler::run(Flight& flight, Lock& lock) {
   if (!skip) fault = execute(operation);
   const WallSpan span = observed ? begin.ended() : begin;
   std::string name = observed ? std::string(operation.name) : std::string();
-  operation = {};   // what it kept alive goes before its point is reached, and outside the lock
+  operation = {};  // what it kept alive goes before its point is reached, and outside the lock
   lock.lock();
   if (observed) timeline_.add_wall(flight, std::move(name), span);
   finish(flight, std::move(fault));
@@ -195,15 +202,15 @@ std::exception_ptr Scheduler::execute(const Operation& operation) {
   try {
     execute_(operation);
     return nullptr;
-  } catch (...) {
-    return std::current_exception();
-  }
+  } catch (...) { return std::current_exception(); }
 }
 
 void Scheduler::finish(Flight& flight, std::exception_ptr fault) {
   if (fault) {
-    log(LogChannel::Stream, [&] { return str("fault in operation number ", flight.point.sequence, " of stream ",
-                                             flight.point.stream); });
+    log(LogChannel::Stream, [&] {
+      return str("fault in operation number ", flight.point.sequence, " of stream ",
+                 flight.point.stream);
+    });
     std::exception_ptr& first = queues_.fault(flight.point.stream);
     if (!first) first = std::move(fault);
   }
@@ -235,13 +242,15 @@ void Scheduler::work() {
 }
 
 void Scheduler::wake_worker() {
-  if (worker_is_coming_ || queues_.queued_in_background() == 0 || queues_.next_runnable() == nullptr) return;
+  if (worker_is_coming_ || queues_.queued_in_background() == 0 ||
+      queues_.next_runnable() == nullptr)
+    return;
   if (idle_workers_ != 0) {
     work_available_.notify_one();
   } else if (workers_.size() < kMaxWorkers) {
     workers_.emplace_back([this] { work(); });
   } else {
-    return;   // every worker is busy, and looks again when it is done
+    return;  // every worker is busy, and looks again when it is done
   }
   worker_is_coming_ = true;
 }

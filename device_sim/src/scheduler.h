@@ -1,4 +1,4 @@
-// spyre/device_sim/scheduler.h — runs what is in flight: on the threads that wait for it, or on workers.
+// spyre/device_sim/scheduler.h — runs what is in flight, on waiting threads or on workers.
 #pragma once
 #include <exception>
 #include <functional>
@@ -12,9 +12,10 @@
 
 namespace spyre::device_sim {
 
-/// Whoever waits helps: a waiting thread runs what its point needs, and sleeps only while another thread runs it.
-/// Workers exist for operations that nobody waits for; one starts when such an operation can run and no worker is
-/// idle. Operations run without the lock. Internally synchronized.
+/// Whoever waits helps: a waiting thread runs what its point needs, and sleeps only while another
+/// thread runs it. Workers exist for operations that nobody waits for; one starts when such an
+/// operation can run and no worker is idle. Operations run without the lock. Internally
+/// synchronized.
 class Scheduler {
  public:
   /// Runs one operation; what it throws becomes the stream's fault.
@@ -27,7 +28,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   StreamId create_stream() SPYRE_EXCLUDES(mutex_);
-  TimelinePoint submit(StreamId stream, Operation operation, Urgency urgency) SPYRE_EXCLUDES(mutex_);
+  TimelinePoint submit(StreamId stream, Operation operation, Urgency urgency)
+      SPYRE_EXCLUDES(mutex_);
   /// Later operations of `stream` come after `point`.
   void join(StreamId stream, TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   TimelinePoint last_point(StreamId stream) const SPYRE_EXCLUDES(mutex_);
@@ -48,8 +50,8 @@ class Scheduler {
   std::size_t worker_count() const SPYRE_EXCLUDES(mutex_);
 
  private:
-  TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline, Urgency urgency,
-                              Picoseconds not_before) SPYRE_REQUIRES(mutex_);
+  TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
+                              Urgency urgency, Picoseconds not_before) SPYRE_REQUIRES(mutex_);
   void count(const Operation& operation, PipelineId pipeline) SPYRE_REQUIRES(mutex_);
   std::vector<TimelinePoint> last_points() const SPYRE_REQUIRES(mutex_);
   void wait(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
@@ -72,8 +74,10 @@ class Scheduler {
   Timeline timeline_ SPYRE_GUARDED_BY(mutex_);
   CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
   Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);
-  std::size_t sleeping_waiters_ SPYRE_GUARDED_BY(mutex_) = 0, idle_workers_ SPYRE_GUARDED_BY(mutex_) = 0;
-  bool worker_is_coming_ SPYRE_GUARDED_BY(mutex_) = false;   // woken or started, and has not looked yet
+  std::size_t sleeping_waiters_ SPYRE_GUARDED_BY(mutex_) = 0, idle_workers_
+                                                              SPYRE_GUARDED_BY(mutex_) = 0;
+  bool worker_is_coming_ SPYRE_GUARDED_BY(mutex_) =
+      false;  // woken or started, and has not looked yet
   bool stopping_ SPYRE_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_ SPYRE_GUARDED_BY(mutex_);
 };

@@ -25,7 +25,8 @@ class LambdaProgram final : public Program {
   using Body = std::function<void(std::int64_t, std::int64_t, Core&)>;
   LambdaProgram(std::int64_t items, Body body) : items_(items), body_(std::move(body)) {}
   std::int64_t work_items(std::span<const std::byte>) const override { return items_; }
-  void run(std::span<const std::byte>, std::int64_t first, std::int64_t last, Core& core) const override {
+  void run(std::span<const std::byte>, std::int64_t first, std::int64_t last,
+           Core& core) const override {
     body_(first, last, core);
   }
 
@@ -37,7 +38,8 @@ class LambdaProgram final : public Program {
 /// Work that is too large to run inline.
 inline constexpr Work kLargeWork{.bytes_read = 1 << 24, .bytes_written = 1 << 24};
 
-inline Operation compute(std::int64_t items, LambdaProgram::Body body, Work work = {}, Footprint footprint = {}) {
+inline Operation compute(std::int64_t items, LambdaProgram::Body body, Work work = {},
+                         Footprint footprint = {}) {
   return {.what = Compute{.program = std::make_shared<LambdaProgram>(items, std::move(body))},
           .name = "compute",
           .footprint = std::move(footprint),
@@ -46,23 +48,32 @@ inline Operation compute(std::int64_t items, LambdaProgram::Body body, Work work
 
 /// One item; the body runs once.
 inline Operation compute_once(std::function<void()> body, Footprint footprint = {}) {
-  return compute(1, [body = std::move(body)](std::int64_t, std::int64_t, Core&) { body(); }, {}, std::move(footprint));
+  return compute(
+      1, [body = std::move(body)](std::int64_t, std::int64_t, Core&) { body(); }, {},
+      std::move(footprint));
 }
 
 inline Operation callback(std::function<void()> function) {
   return {.what = HostCallback{std::move(function)}, .name = "callback"};
 }
 
-template <class T>
-Operation upload(const std::vector<T>& source, const Piece& target) {
+template <class T> Operation upload(const std::vector<T>& source, const Piece& target) {
   const Piece exact{target.region, target.offset, {source.size() * sizeof(T)}};
-  return {.what = HostToDevice{reinterpret_cast<const std::byte*>(source.data()), exact}, .name = "upload"};
+  return {.what = HostToDevice{reinterpret_cast<const std::byte*>(source.data()), exact},
+          .name = "upload"};
 }
 
-template <class T>
-Operation download(const Piece& source, std::vector<T>& target) {
+template <class T> Operation download(const Piece& source, std::vector<T>& target) {
   const Piece exact{source.region, source.offset, {target.size() * sizeof(T)}};
-  return {.what = DeviceToHost{exact, reinterpret_cast<std::byte*>(target.data())}, .name = "download"};
+  return {.what = DeviceToHost{exact, reinterpret_cast<std::byte*>(target.data())},
+          .name = "download"};
+}
+
+inline constexpr StreamId kDefault{0};
+
+/// Enqueues and waits, as item() does.
+inline void run(Card& card, StreamId stream, Operation operation) {
+  card.synchronize(card.enqueue(stream, std::move(operation), Urgency::Waited));
 }
 
 }  // namespace spyre::device_sim

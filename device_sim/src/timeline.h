@@ -1,4 +1,5 @@
-// spyre/device_sim/timeline.h — records what happened when, in modelled and in wall time, for Chrome's trace viewer.
+// spyre/device_sim/timeline.h — records what happened when, in modelled and in wall time, for
+// Chrome's trace viewer.
 #pragma once
 #include <array>
 #include <chrono>
@@ -19,11 +20,11 @@ struct WallSpan {
   WallSpan ended() const { return {from, Clock::now()}; }
 };
 
-/// Keeps the latest rows of each kind and counts what it dropped. Off until record(true). Observes, never alters.
-/// Confined to its owner's lock.
+/// Keeps the latest rows of each kind and counts what it dropped. Off until record(true). Observes,
+/// never alters. Confined to its owner's lock.
 class Timeline {
  public:
-  static constexpr std::size_t kRows = 1 << 16;   // of each kind
+  static constexpr std::size_t kRows = 1 << 16;  // of each kind
 
   bool on() const { return on_; }
   /// Turning it on starts afresh.

@@ -1,4 +1,4 @@
-// spyre/device_sim/timeline_test.cpp — the file is valid JSON with the right lanes, and it is bounded.
+// spyre/device_sim/timeline_test.cpp — valid JSON, the right lanes, a bounded number of rows.
 #include "timeline.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Timeline, RowsOfBothTimes) {
   card.synchronize_all();
 
   const nlohmann::json trace = parsed(card);
-  std::set<std::pair<int, int>> rows;   // process, lane
+  std::set<std::pair<int, int>> rows;  // process, lane
   for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["ph"] != "X") continue;
     rows.emplace(event["pid"], event["tid"]);
@@ -52,7 +52,7 @@ TEST(Timeline, KeepsTheLatestRowsAndCountsTheRest) {
   Timeline timeline;
   timeline.record(true);
   Flight flight;
-  for (std::size_t i = 0; i < Timeline::kRows; ++i) {   // two modelled rows each
+  for (std::size_t i = 0; i < Timeline::kRows; ++i) {  // two modelled rows each
     flight.point.sequence = i;
     timeline.add_modelled(flight);
   }

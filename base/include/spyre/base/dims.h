@@ -19,7 +19,9 @@ inline constexpr std::size_t kMaxRank = 12;
 class Dims {
  public:
   constexpr Dims() = default;
-  constexpr Dims(std::initializer_list<std::int64_t> values) { assign(std::span(values.begin(), values.size())); }
+  constexpr Dims(std::initializer_list<std::int64_t> values) {
+    assign(std::span(values.begin(), values.size()));
+  }
   constexpr explicit Dims(std::span<const std::int64_t> values) { assign(values); }
   static constexpr Dims filled(std::size_t rank, std::int64_t value) {
     Dims d;

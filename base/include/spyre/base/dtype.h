@@ -19,7 +19,8 @@ constexpr std::uint8_t size_of(DType t) {
 
 constexpr std::string_view name_of(DType t) {
   constexpr std::array<std::string_view, kDTypeCount> kNames{
-      "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+      "bool",  "uint8",   "int8",     "int16",   "int32",
+      "int64", "float16", "bfloat16", "float32", "float64"};
   return kNames[static_cast<std::size_t>(t)];
 }
 

@@ -1,7 +1,8 @@
 // spyre/base/env.h — every environment variable that the project reads: one table, typed access.
 //
-// The only getenv of the tree is behind this header. A variable that is unset or empty has its default; a value
-// outside the grammar throws InvalidArgument with the grammar and an example. Values are read at each call.
+// The only getenv of the tree is behind this header. A variable that is unset or empty has its
+// default; a value outside the grammar throws InvalidArgument with the grammar and an example.
+// Values are read at each call.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,12 +15,28 @@ namespace spyre {
 
 /// In the order of the table.
 enum class Env : std::uint8_t {
-  Mode, Exec, Isa, Fallback, Log, Dump, Passes, Verify, Sync, MaxNodes, MaxPending, PlanCache, KernelCache,
-  Cores, Threads, DeviceMemory, DeviceSpec,
+  Mode,
+  Exec,
+  Isa,
+  Fallback,
+  Log,
+  Dump,
+  Passes,
+  Verify,
+  Sync,
+  MaxNodes,
+  MaxPending,
+  PlanCache,
+  KernelCache,
+  Cores,
+  Threads,
+  DeviceMemory,
+  DeviceSpec,
 };
 
 struct EnvRow {
-  /// Choice: the grammar's words in order. Integer: low..high. Size: a number and a unit. Text: checked by its reader.
+  /// Choice: the grammar's words in order. Integer: low..high. Size: a number and a unit. Text:
+  /// checked by its reader.
   enum class Kind : std::uint8_t { Choice, Integer, Size, Text };
   Env variable;
   Kind kind;
@@ -36,8 +53,7 @@ bool env_is_set(Env variable);
 /// The position of the chosen word in the row's grammar: SPYRE_MODE=eager is 1.
 std::size_t env_choice(Env variable);
 /// A choice as an enumeration whose enumerators stand in the grammar's order.
-template <class Enumeration>
-Enumeration env_choice_as(Env variable) {
+template <class Enumeration> Enumeration env_choice_as(Env variable) {
   return static_cast<Enumeration>(env_choice(variable));
 }
 /// A choice 0|1.

@@ -24,7 +24,6 @@ Hash128 hash(std::span<const std::byte> bytes);
 
 }  // namespace spyre
 
-template <>
-struct std::hash<spyre::Hash128> {
+template <> struct std::hash<spyre::Hash128> {
   std::size_t operator()(const spyre::Hash128& h) const noexcept { return h.low ^ h.high; }
 };

@@ -8,8 +8,7 @@
 namespace spyre {
 
 /// An identifier of one kind of thing. Ids of different tags do not convert.
-template <class Tag, class Rep = std::uint32_t>
-struct Id {
+template <class Tag, class Rep = std::uint32_t> struct Id {
   Rep value{};
   auto operator<=>(const Id&) const = default;
   friend std::ostream& operator<<(std::ostream& out, Id id) { return out << +id.value; }
@@ -23,7 +22,8 @@ using OpId = Id<struct OpTag, std::uint16_t>;
 
 }  // namespace spyre
 
-template <class Tag, class Rep>
-struct std::hash<spyre::Id<Tag, Rep>> {
-  std::size_t operator()(spyre::Id<Tag, Rep> id) const noexcept { return std::hash<Rep>{}(id.value); }
+template <class Tag, class Rep> struct std::hash<spyre::Id<Tag, Rep>> {
+  std::size_t operator()(spyre::Id<Tag, Rep> id) const noexcept {
+    return std::hash<Rep>{}(id.value);
+  }
 };

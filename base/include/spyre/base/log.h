@@ -1,4 +1,5 @@
-// spyre/base/log.h — SPYRE_LOG=trace,fusion:2 — text on stderr by channel and level; nearly free when off.
+// spyre/base/log.h — SPYRE_LOG=trace,fusion:2 — text on stderr by channel and level; nearly free
+// when off.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,11 +8,21 @@
 namespace spyre {
 
 enum class LogChannel : std::uint8_t {
-  Trace, Cache, Fusion, Schedule, Emit, Launch, Alloc, Stream, Transfer, Time, Fallback,
+  Trace,
+  Cache,
+  Fusion,
+  Schedule,
+  Emit,
+  Launch,
+  Alloc,
+  Stream,
+  Transfer,
+  Time,
+  Fallback,
 };
 inline constexpr std::size_t kLogChannelCount = static_cast<std::size_t>(LogChannel::Fallback) + 1;
 
-std::string_view name_of(LogChannel channel);   // as in SPYRE_LOG
+std::string_view name_of(LogChannel channel);  // as in SPYRE_LOG
 
 /// One level per channel; 0: off. A value.
 struct LogLevels {
@@ -20,8 +31,8 @@ struct LogLevels {
   static LogLevels parse(std::string_view text);
 };
 
-/// The levels that SPYRE_LOG asked for at first use; immutable after that. A malformed SPYRE_LOG is all off here:
-/// logging never throws, check_log_levels() does.
+/// The levels that SPYRE_LOG asked for at first use; immutable after that. A malformed SPYRE_LOG is
+/// all off here: logging never throws, check_log_levels() does.
 const LogLevels& log_levels() noexcept;
 void check_log_levels();
 
@@ -33,13 +44,13 @@ inline bool log_is_on(LogChannel channel, int level = 1) noexcept {
 /// Writes one whole line, in one write. Any thread.
 void write_log_line(LogChannel channel, std::string_view text);
 
-/// `text` is called only if the channel is on at `level`: log(LogChannel::Alloc, 2, [&] { return str(...); }).
-template <class Text>
-void log(LogChannel channel, int level, Text&& text) {
-  if (log_is_on(channel, level)) [[unlikely]] write_log_line(channel, text());
+/// `text` is called only if the channel is on at `level`: log(LogChannel::Alloc, 2, [&] { return
+/// str(...); }).
+template <class Text> void log(LogChannel channel, int level, Text&& text) {
+  if (log_is_on(channel, level)) [[unlikely]]
+    write_log_line(channel, text());
 }
-template <class Text>
-void log(LogChannel channel, Text&& text) {
+template <class Text> void log(LogChannel channel, Text&& text) {
   log(channel, 1, static_cast<Text&&>(text));
 }
 

@@ -22,7 +22,8 @@ class SPYRE_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex to the end of the scope; may be released and taken again in between. Confined to one thread.
+/// Holds a mutex to the end of the scope; may be released and taken again in between. Confined to
+/// one thread.
 class SPYRE_SCOPED_CAPABILITY Lock {
  public:
   explicit Lock(Mutex& mutex) SPYRE_ACQUIRE(mutex) : lock_(mutex.mutex_) {}

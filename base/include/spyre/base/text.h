@@ -6,8 +6,7 @@
 namespace spyre {
 
 /// Streams every part into one string. For messages, never for hot paths.
-template <class... Parts>
-std::string str(const Parts&... parts) {
+template <class... Parts> std::string str(const Parts&... parts) {
   std::ostringstream out;
   (out << ... << parts);
   return std::move(out).str();

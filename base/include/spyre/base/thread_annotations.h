@@ -1,4 +1,5 @@
-// spyre/base/thread_annotations.h — lock rules that clang checks (-Wthread-safety); other compilers ignore them.
+// spyre/base/thread_annotations.h — lock rules that clang checks (-Wthread-safety); other compilers
+// ignore them.
 //
 // The only macros in our headers.
 #pragma once

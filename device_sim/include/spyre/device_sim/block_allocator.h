@@ -1,4 +1,4 @@
-// spyre/device_sim/block_allocator.h — hands out runs of blocks from a range of addresses; touches no memory.
+// spyre/device_sim/block_allocator.h — hands out runs of blocks; touches no memory.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,15 +13,17 @@
 
 namespace spyre::device_sim {
 
-/// An allocator over [0, range). Freed runs are kept in two places that answer an equal request in O(1): stacks per
-/// size for small runs, and the latest few large runs. What is not found there comes from the other free runs by
-/// best fit, O(log n); these are coalesced with their neighbours. Small runs are cut from the end of a free run and
-/// large ones from its start, so that small ones do not split the large. Confined to its owner's lock.
+/// An allocator over [0, range). Freed runs are kept in two places that answer an equal request in
+/// O(1): stacks per size for small runs, and the latest few large runs. What is not found there
+/// comes from the other free runs by best fit, O(log n); these are coalesced with their neighbours.
+/// Small runs are cut from the end of a free run and large ones from its start, so that small ones
+/// do not split the large. Confined to its owner's lock.
 class BlockAllocator {
  public:
   explicit BlockAllocator(Bytes range, Bytes block = 128_B);
 
-  /// Offset of a run that holds `length`, rounded up to whole blocks (at least one). nullopt: no run is long enough.
+  /// Offset of a run that holds `length`, rounded up to whole blocks (at least one). nullopt: no
+  /// run is long enough.
   std::optional<Bytes> allocate(Bytes length);
   /// `length` as it was requested.
   void free(Bytes offset, Bytes length);
@@ -39,8 +41,8 @@ class BlockAllocator {
   struct Run {
     std::uint64_t offset, length;
   };
-  static constexpr std::size_t kSmallClasses = 512;      // up to 64 KiB in blocks of 128 bytes
-  static constexpr std::size_t kStackDepth = 1024;       // kept runs per small size
+  static constexpr std::size_t kSmallClasses = 512;  // up to 64 KiB in blocks of 128 bytes
+  static constexpr std::size_t kStackDepth = 1024;   // kept runs per small size
   static constexpr std::size_t kLargeKept = 16;
 
   std::size_t class_of(std::uint64_t length) const { return (length >> block_shift_) - 1; }
@@ -53,10 +55,10 @@ class BlockAllocator {
   Bytes range_, allocated_{};
   unsigned block_shift_;
   std::array<std::vector<std::uint64_t>, kSmallClasses> small_;
-  std::array<Run, kLargeKept> large_{};                  // length 0: vacant
+  std::array<Run, kLargeKept> large_{};  // length 0: vacant
   std::size_t large_cursor_ = 0;
   std::map<std::uint64_t, std::uint64_t> free_by_offset_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> free_by_length_;   // (length, offset)
+  std::set<std::pair<std::uint64_t, std::uint64_t>> free_by_length_;  // (length, offset)
 };
 
 }  // namespace spyre::device_sim

@@ -1,4 +1,4 @@
-// spyre/device_sim/card.h — the simulated card: memory, streams, pipelines, clock. The only door to device_sim.
+// spyre/device_sim/card.h — the simulated card. The only door to device_sim.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -19,7 +19,8 @@ struct MemoryStats {
 struct CardCounters {
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0;
   std::uint64_t computes = 0, transfers = 0, callbacks = 0;
-  std::uint64_t modelled_picoseconds = 0;     // the card's clock: end of the last finished-in-order operation
+  std::uint64_t modelled_picoseconds =
+      0;  // the card's clock: end of the last finished-in-order operation
 };
 
 /// How the submitting thread expects to learn of completion.
@@ -28,8 +29,8 @@ enum class Urgency : std::uint8_t {
   Background,  // a worker thread should run it
 };
 
-/// A card. Internally synchronized. Worker threads start with the first Background submission or callback, and end
-/// with the card, which first drains its queues.
+/// A card. Internally synchronized. Worker threads start with the first Background submission or
+/// callback, and end with the card, which first drains its queues.
 class Card {
  public:
   explicit Card(DeviceSpec spec);
@@ -39,9 +40,10 @@ class Card {
 
   const DeviceSpec& spec() const;
 
-  // Memory. Sizes are rounded up to 128-byte blocks. Throws OutOfDeviceMemory (requested, free, largest block, regions).
+  // Memory. Sizes are rounded up to 128-byte blocks. Throws OutOfDeviceMemory (requested, free,
+  // largest block, regions).
   Allocation allocate(Bytes size);
-  void free(const Allocation& allocation);      // the caller knows that nothing in flight uses it
+  void free(const Allocation& allocation);  // the caller knows that nothing in flight uses it
   /// The host address of a piece, for operations that run on the card. Never handed to users.
   std::byte* address(const Piece& piece) const;
   MemoryStats memory_stats() const;
@@ -50,25 +52,26 @@ class Card {
   Bytes trim();
 
   // Streams are FIFO sequences of operations; stream 0 exists from the start.
-  StreamId create_stream(int priority = 0);    // no effect: all streams share one FIFO compute queue
+  StreamId create_stream(int priority = 0);  // no effect: all streams share one FIFO compute queue
   TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
   /// Later operations of `stream` start after `point` is reached.
   void wait_for(StreamId stream, TimelinePoint point);
   TimelinePoint last_point(StreamId stream) const;
-  /// Never blocks. If the point is not reached, workers will see to it, so that asking in a loop ends.
+  /// Never blocks. If the point is not reached, workers will see to it, so that asking in a loop
+  /// ends.
   bool reached(TimelinePoint point) const;
-  /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults of operations; an
-  /// operation that waits for itself gets a DeviceFault. Moves the modelled host to the point, so whether it is
-  /// called must not depend on wall time; where it does, drain.
+  /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults
+  /// of operations; an operation that waits for itself gets a DeviceFault. Moves the modelled host
+  /// to the point, so whether it is called must not depend on wall time; where it does, drain.
   void synchronize(TimelinePoint point);
   void synchronize_all();
-  /// As synchronize, but the modelled host does not wait: for back-pressure and memory pressure, where wall time
-  /// decides whether to call.
+  /// As synchronize, but the modelled host does not wait: for back-pressure and memory pressure,
+  /// where wall time decides whether to call.
   void drain(TimelinePoint point);
   void drain_all();
 
-  /// The first fault since the last take, and forgets it: the stream is usable again. After a fault the stream's
-  /// later operations are skipped until it is taken.
+  /// The first fault since the last take, and forgets it: the stream is usable again. After a fault
+  /// the stream's later operations are skipped until it is taken.
   std::exception_ptr take_fault(StreamId stream);
 
   // Clock. Modelled picoseconds since the card started, known as soon as the point is submitted.

@@ -1,4 +1,4 @@
-// spyre/device_sim/piece.h — where memory is: region, offset, length. An allocation is one or more pieces.
+// spyre/device_sim/piece.h — where device memory is: region, offset, length.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -18,7 +18,7 @@ struct Piece {
 /// What the allocator hands out. One piece unless asked to interleave. A value; owns nothing.
 struct Allocation {
   std::vector<Piece> pieces = {};
-  Bytes length = {};          // requested
+  Bytes length = {};  // requested
   bool empty() const { return pieces.empty(); }
 };
 

@@ -1,0 +1,100 @@
+// spyre/device_sim/card_clock_test.cpp — modelled time depends on the program alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "price.h"
+#include "spyre/device_sim/card.h"
+#include "test_programs.h"
+
+namespace spyre::device_sim {
+namespace {
+
+std::uint64_t modelled_end(bool two_streams, bool joined) {
+  DeviceSpec spec = small_spec();
+  spec.host_launch_ps = spec.host_enqueue_ps = spec.submit_latency_ps = 0;
+  Card card(spec);
+  const StreamId other = two_streams ? card.create_stream() : kDefault;
+  const Piece piece = card.allocate(4_MiB).pieces[0];
+  const std::vector<int> numbers(1 << 20);
+  const TimelinePoint copied = card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited);
+  if (joined) card.wait_for(other, copied);
+  const TimelinePoint computed =
+      card.enqueue(other, compute(1, [](auto, auto, Core&) {}, kLargeWork), Urgency::Waited);
+  card.synchronize_all();
+  EXPECT_EQ(card.counters().modelled_picoseconds,
+            std::max(copied.modelled_ps, computed.modelled_ps));
+  return card.modelled_time(computed);
+}
+
+TEST(Card, ModelledStreamsOverlapUnlessJoined) {
+  const DeviceSpec spec;
+  const std::uint64_t copy = price({.what = HostToDevice{.target = {.length = 4_MiB}}}, spec).count;
+  const std::uint64_t kernel = compute_price(kLargeWork, spec).count;
+  EXPECT_EQ(modelled_end(false, false), copy + kernel);
+  EXPECT_EQ(modelled_end(true, false), kernel) << "the maximum: the copy is shorter";
+  EXPECT_EQ(modelled_end(true, true), copy + kernel);
+}
+
+/// A program with streams, joins and waits, run with some urgency and number of threads; its
+/// modelled timeline.
+std::string modelled_timeline(Urgency urgency, int host_threads, int busy_microseconds) {
+  Card card(small_spec(32, host_threads));
+  card.record_timeline(true);
+  const StreamId other = card.create_stream();
+  const Piece piece = card.allocate(1_MiB).pieces[0];
+  std::vector<int> numbers(1 << 18);
+  for (int i = 0; i < 30; ++i) {
+    const TimelinePoint copied = card.enqueue(other, upload(numbers, piece), urgency);
+    card.wait_for(kDefault, copied);
+    card.enqueue(
+        kDefault,
+        compute(64,
+                [&](auto, auto, Core&) {
+                  std::this_thread::sleep_for(std::chrono::microseconds(busy_microseconds));
+                },
+                kLargeWork, {{piece}, {}}),
+        urgency);
+    if (i % 7 == 0) card.synchronize(card.enqueue(other, download(piece, numbers), urgency));
+  }
+  card.synchronize_all();
+  const std::string json = card.timeline_json();
+  return json.substr(0, json.find("{\"ph\":\"M\",\"pid\":2"));
+}
+
+TEST(Card, ModelledTimelineIsByteIdentical) {
+  const std::string first = modelled_timeline(Urgency::Waited, 1, 0);
+  EXPECT_GT(first.size(), 10'000U);
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    EXPECT_EQ(modelled_timeline(Urgency::Background, 2, 20 * repetition), first);
+  }
+  EXPECT_EQ(modelled_timeline(Urgency::Waited, 4, 10), first);
+}
+
+TEST(Card, DrainingDoesNotMoveTheModelledHost) {
+  const auto second_end = [](bool drain) {
+    Card card(small_spec());
+    const auto kernel = [] { return compute(1, [](auto, auto, Core&) {}, kLargeWork); };
+    card.enqueue(kDefault, kernel(), Urgency::Waited);
+    if (drain) {
+      card.drain(card.last_point(kDefault));
+      card.drain_all();
+    }
+    return card.modelled_time(card.enqueue(kDefault, kernel(), Urgency::Waited));
+  };
+  EXPECT_EQ(second_end(true), second_end(false));
+}
+
+TEST(Card, CountersRestartAtReset) {
+  Card card(small_spec());
+  run(card, kDefault, compute(1, [](auto, auto, Core&) {}, kLargeWork));
+  EXPECT_GT(card.counters().modelled_picoseconds, 0U);
+  card.reset_counters();
+  EXPECT_EQ(card.counters().modelled_picoseconds, 0U);
+  EXPECT_EQ(card.counters().computes, 0U);
+}
+
+}  // namespace
+}  // namespace spyre::device_sim
