@@ -43,10 +43,10 @@ void MicroEmitter::count_uses(const Segment& segment) {
     if (operands > 1) ++uses_[in.b];
     if (operands > 2) ++uses_[in.c];
   }
+  for (const Binding& x : segment.saves) ++uses_[x.position];
+  for (const Binding& x : segment.results) ++uses_[x.position];
+  for (const StoreOut& x : segment.stores) ++uses_[x.position];
   remaining_ = uses_;
-  for (const Binding& x : segment.saves) ++remaining_[x.position];
-  for (const Binding& x : segment.results) ++remaining_[x.position];
-  for (const StoreOut& x : segment.stores) ++remaining_[x.position];
 }
 
 int& MicroEmitter::holders(const x86::Reg& r) {
