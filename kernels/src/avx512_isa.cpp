@@ -95,7 +95,8 @@ Lanes Avx512Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if
     const x86::Vec r = fresh();
     const x86::Vec otherwise = reg(if_false, p);
     const Operand_ then = rhs(if_true, p);
-    cc.k(k.part[static_cast<std::size_t>(p)].as<x86::KReg>()).emit(id, r, otherwise, then);
+    // Every lane is written, which the register allocator cannot see in a masked instruction.
+    cc.overwrite().k(k.part[static_cast<std::size_t>(p)].as<x86::KReg>()).emit(id, r, otherwise, then);
     result.part[static_cast<std::size_t>(p)] = r;
   }
   return result;

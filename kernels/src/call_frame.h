@@ -15,6 +15,8 @@ struct CallFrame {
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   std::uint32_t fault = 0;                 // nonzero after a division by zero
+  std::uint32_t streaming = 0;             // nonzero: results are too large to stay in a cache
+  std::uint32_t row_streams = 0;           // the code's own: streaming, and this row is aligned for it
   std::uint32_t unused = 0;
 };
 

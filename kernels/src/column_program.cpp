@@ -7,6 +7,9 @@
 namespace spyre::kernels {
 namespace {
 
+constexpr int kRowsAhead = 32;
+constexpr int kCacheLine = 64;
+
 /// Confined to one compilation.
 class ColumnProgram final : public LoopNest {
  public:
@@ -20,7 +23,7 @@ class ColumnProgram final : public LoopNest {
     for (const ArgumentSpec& a : kernel_.spec.arguments)
       if (a.inner == InnerStride::Any || (a.kind == ArgumentSpec::Kind::Iota && a.inner != InnerStride::Zero)) return 1;
     if (kernel_.state_count() > 1 || work_of(pass().points) > 12) return 1;
-    return isa_.lanes() == 16 ? 4 : 2;
+    return 4;
   }
 
   void emit_loops() override {
@@ -80,7 +83,9 @@ class ColumnProgram final : public LoopNest {
     const x86::Gp position = cc_.newInt64("position");
     cc_.mov(rows, frame_field(offsetof(CallFrame, outer)));
     if (kernel_.reads_position()) cc_.mov(position, 0);
+    prepare_prefetch();
     cc_.bind(loop);
+    prefetch(static_cast<int>(values.size()));
     for (std::size_t copy = 0; copy < values.size(); ++copy) {
       if (kernel_.reads_position()) set_position(position, false, values[copy]);
       emit_points(pass().points, values[copy], states[copy], static_cast<int>(copy), active, false);
@@ -90,6 +95,26 @@ class ColumnProgram final : public LoopNest {
     if (kernel_.reads_position()) cc_.inc(position);
     cc_.dec(rows);
     cc_.jnz(loop);
+  }
+
+  /// The hardware does not foresee steps of a whole row, so the code asks for rows to come.
+  void prepare_prefetch() {
+    ahead_.assign(cursors_.size(), x86::Gp());
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+      const ArgumentSpec& a = kernel_.spec.arguments[i];
+      if (!cursors_[i].at.isValid() || a.kind != ArgumentSpec::Kind::Load || a.inner != InnerStride::Unit) continue;
+      ahead_[i] = cc_.newInt64();
+      cc_.imul(ahead_[i], stride_slot(i, false), kRowsAhead);
+    }
+  }
+
+  void prefetch(int copies) {
+    for (std::size_t i = 0; i < ahead_.size(); ++i) {
+      if (!ahead_[i].isValid()) continue;
+      const int bytes = copies * isa_.lanes() * size_of(kernel_.spec.arguments[i].dtype);
+      for (int offset = 0; offset < bytes; offset += kCacheLine)
+        cc_.prefetcht1(x86::ptr(cursors_[i].at, ahead_[i], 0, offset));
+    }
   }
 
   /// Values of which there is one per column: a vector of columns at a time.
@@ -104,6 +129,8 @@ class ColumnProgram final : public LoopNest {
     for (const StoreOut& store : segment.stores)
       store_lanes(store.argument, cursors_[store.argument], copy, made[store.position], active);
   }
+
+  std::vector<x86::Gp> ahead_;  // by argument: the distance to prefetch at
 };
 
 }  // namespace

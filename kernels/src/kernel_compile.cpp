@@ -1,5 +1,7 @@
 // spyre/kernels/kernel_compile.cpp — compile(): lowering, emission, and the kernel that runs the code.
-#include <array>
+#include <immintrin.h>
+
+#include <vector>
 
 #include "cpu_features.h"
 #include "emitter.h"
@@ -22,6 +24,23 @@ Bytes slot_bytes(const KernelSpec& spec, std::uint16_t step, std::int64_t inner)
   return Bytes{elements * (lane_of(type) == Lane::F64 || lane_of(type) == Lane::I64 ? 8 : 4)};
 }
 
+/// Results beyond this go past the caches: nobody could find them there again, and a plain store would first
+/// read the line that it overwrites.
+constexpr Bytes kStreamFrom = 16_MiB;
+
+bool outgrows_caches(const KernelSpec& spec, const LaunchArguments& launch) {
+  std::uint64_t points = 1;
+  for (std::size_t d = 0; d < spec.rank; ++d) points *= static_cast<std::uint64_t>(launch.extents[d]);
+  Bytes written{};
+  for (std::size_t a = 0; a < spec.arguments.size(); ++a) {
+    if (spec.arguments[a].kind != ArgumentSpec::Kind::Store) continue;
+    for (std::size_t other = 0; other < a; ++other)
+      if (launch.bases[other] == launch.bases[a]) return false;  // in place: the lines are at hand
+    if (spec.arguments[a].inner == InnerStride::Unit) written += Bytes{size_of(spec.arguments[a].dtype) * points};
+  }
+  return written >= kStreamFrom;
+}
+
 /// Immutable; see Kernel.
 class CompiledKernel final : public Kernel {
  public:
@@ -37,7 +56,9 @@ class CompiledKernel final : public Kernel {
       at += slot_bytes(spec(), step, launch.extents[spec().rank - 1]).count;
     }
     frame.slots = slots.data();
+    frame.streaming = outgrows_caches(spec(), launch) ? 1 : 0;
     for_each_slab(spec(), launch, first, last, frame, code_->function());
+    if (frame.streaming != 0) _mm_sfence();  // streamed results must be seen by whoever is told that we are done
     if (frame.fault != 0) throw DeviceFault("integer division by zero");
   }
 

@@ -148,10 +148,48 @@ void LoopNest::store_lanes(std::uint16_t argument, const Cursor& cursor, int cop
                            const Active& active) {
   const ArgumentSpec& spec = kernel_.spec.arguments[argument];
   if (spec.inner == InnerStride::Unit) {
-    isa_.store(spec.dtype, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)), value, active);
+    store_dense(argument, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)), value, active);
   } else {
     isa_.store_strided(spec.dtype, cursor.at, cursor.stride, value, active);
   }
+}
+
+void LoopNest::prepare_streaming(const Segment& segment) {
+  may_stream_ = false;
+  const x86::Gp addresses = cc_.newInt64();
+  for (const StoreOut& store : segment.stores) {
+    const ArgumentSpec& spec = kernel_.spec.arguments[store.argument];
+    if (spec.inner != InnerStride::Unit || !VectorIsa::streams(spec.dtype)) continue;
+    if (may_stream_) {
+      cc_.or_(addresses, cursors_[store.argument].at);
+    } else {
+      cc_.mov(addresses, cursors_[store.argument].at);
+    }
+    may_stream_ = true;
+  }
+  if (!may_stream_) return;
+  const x86::Gp streams = cc_.newInt32();
+  const x86::Gp no = cc_.newInt32();
+  cc_.mov(streams, x86::dword_ptr(frame_, offsetof(CallFrame, streaming)));
+  cc_.mov(no, 0);
+  cc_.test(addresses, isa_.register_bytes() - 1);
+  cc_.cmovnz(streams, no);
+  cc_.mov(x86::dword_ptr(frame_, offsetof(CallFrame, row_streams)), streams);
+}
+
+void LoopNest::store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value, const Active& active) {
+  const DType type = kernel_.spec.arguments[argument].dtype;
+  if (!may_stream_ || !active.all || !VectorIsa::streams(type)) return isa_.store(type, at, value, active);
+  const Lanes in_registers = isa_.in_registers(value);
+  const asmjit::Label plain = cc_.newLabel();
+  const asmjit::Label done = cc_.newLabel();
+  cc_.cmp(x86::dword_ptr(frame_, offsetof(CallFrame, row_streams)), 0);
+  cc_.jz(plain);
+  isa_.store_streaming(type, at, in_registers);
+  cc_.jmp(done);
+  cc_.bind(plain);
+  isa_.store(type, at, in_registers, active);
+  cc_.bind(done);
 }
 
 void LoopNest::load_row_constants(const Segment& segment, Values& values) {

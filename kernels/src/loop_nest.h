@@ -55,6 +55,8 @@ class LoopNest {
   void emit_points(const Segment& segment, Values& values, std::vector<Lanes>& states, int copy,
                    const Active& active, bool row_constants_loaded);
   void publish(const Segment& segment, const std::vector<Lanes>& made, Values& values);
+  /// Decides whether the stores of this row go past the caches.
+  void prepare_streaming(const Segment& segment);
   Lanes load_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Active& active);
   void store_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Lanes& value, const Active& active);
 
@@ -76,9 +78,11 @@ class LoopNest {
   std::vector<Cursor> cursors_;  // by argument
   std::vector<Cursor> slots_;    // by scratchpad slot
   std::vector<Lanes> offsets_;   // by argument: the lanes of a counter
+  bool may_stream_ = false;      // prepare_streaming() was asked
   Lanes lane_index_;
 
  private:
+  void store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value, const Active& active);
   void emit_uniform();
   void prepare_counters();
   void open_cursor(std::uint16_t argument);

@@ -40,6 +40,7 @@ class PointwiseLoop final : public LoopNest {
   void emit_row() {
     load_row_constants(points(), values_);
     open_cursors(points());
+    prepare_streaming(points());
     const x86::Gp left = cc_.newInt64("left");
     cc_.mov(left, frame_field(offsetof(CallFrame, inner)));
     if (unroll() > 0) emit_full(left);

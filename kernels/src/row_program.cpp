@@ -2,6 +2,7 @@
 //
 // Lane i of 16 takes elements i, i + 16, …; an instruction set with 8 lanes keeps two groups of running states,
 // so the order of every sum is the same on both.
+#include <algorithm>
 #include <cstddef>
 
 #include "loop_nest.h"
@@ -10,6 +11,12 @@ namespace spyre::kernels {
 namespace {
 
 constexpr int kReductionLanes = 16;
+
+/// The outcome does not depend on the order, so that more than 16 running states may be kept.
+bool any_order(const Step& reduce) {
+  const bool accumulates = reduce.reduction == Reduction::Sum || reduce.reduction == Reduction::Prod;
+  return !accumulates || !is_float(reduce.compute);
+}
 
 /// Confined to one compilation.
 class RowProgram final : public LoopNest {
@@ -20,7 +27,7 @@ class RowProgram final : public LoopNest {
   int groups() const { return kReductionLanes / isa_.lanes(); }
 
   void emit_loops() override {
-    for (int g = 0; g < groups(); ++g) states_.push_back(new_states());
+    make_states();
     const asmjit::Label next_row = cc_.newLabel();
     const x86::Gp rows = cc_.newInt64("rows");
     cc_.mov(rows, frame_field(offsetof(CallFrame, outer)));
@@ -33,6 +40,24 @@ class RowProgram final : public LoopNest {
     advance_starts_along_outer();
     cc_.dec(rows);
     cc_.jnz(next_row);
+  }
+
+  /// Vectors of points in one turn of the main loop of any pass.
+  int copies_of(const Segment& points) const { return groups() * (work_of(points) <= 8 ? 2 : 1); }
+
+  /// One set per vector of a turn; reductions with a fixed order share those of their group.
+  void make_states() {
+    int copies = groups();
+    for (const Pass& pass : kernel_.passes) copies = std::max(copies, copies_of(pass.points));
+    for (int copy = 0; copy < copies; ++copy) {
+      states_.push_back(new_states());
+      if (copy < groups()) continue;
+      for (const LoweredReduction& r : kernel_.reductions)
+        for (std::size_t k = 0; k < r.states.size() && !any_order(kernel_.spec.steps[r.step]); ++k) {
+          const std::size_t i = state_index(static_cast<std::uint16_t>(r.first_state + k));
+          states_.back()[i] = states_[static_cast<std::size_t>(copy % groups())][i];
+        }
+    }
   }
 
   /// Values of which there is one per row: computed on every lane alike.
@@ -52,6 +77,7 @@ class RowProgram final : public LoopNest {
     load_row_constants(points, values_);
     for (std::vector<Lanes>& states : states_) reset_states(pass, states);
     open_cursors(points);
+    prepare_streaming(points);
     const x86::Gp left = cc_.newInt64("left");
     cc_.mov(left, frame_field(offsetof(CallFrame, inner)));
     if (kernel_.reads_position()) {
@@ -67,13 +93,13 @@ class RowProgram final : public LoopNest {
   void emit_full(const Segment& points, const x86::Gp& left) {
     const asmjit::Label loop = cc_.newLabel();
     const asmjit::Label done = cc_.newLabel();
-    const int copies = groups() * (work_of(points) <= 8 ? 2 : 1);
+    const int copies = copies_of(points);
     const int block = copies * isa_.lanes();
     cc_.cmp(left, block);
     cc_.jl(done);
     cc_.align(asmjit::AlignMode::kCode, 32);
     cc_.bind(loop);
-    for (int copy = 0; copy < copies; ++copy) emit_vector(points, copy, copy % groups(), Active{});
+    for (int copy = 0; copy < copies; ++copy) emit_vector(points, copy, copy, Active{});
     advance_dense(copies);
     cc_.sub(left, block);
     cc_.cmp(left, block);
@@ -97,9 +123,9 @@ class RowProgram final : public LoopNest {
     cc_.bind(done);
   }
 
-  void emit_vector(const Segment& points, int copy, int group, const Active& active) {
+  void emit_vector(const Segment& points, int copy, int states, const Active& active) {
     if (kernel_.reads_position()) set_position(position_, true, values_);
-    emit_points(points, values_, states_[static_cast<std::size_t>(group)], copy, active, true);
+    emit_points(points, values_, states_[static_cast<std::size_t>(states)], copy, active, true);
     advance_strided();
     if (kernel_.reads_position()) cc_.add(position_, isa_.lanes());
   }
@@ -107,7 +133,9 @@ class RowProgram final : public LoopNest {
   /// Lane i with lane i + 8, then + 4, + 2, + 1; the outcome on every lane.
   void fold(const LoweredReduction& r) {
     std::vector<Lanes> state = states_of(r, 0);
-    if (groups() == 2) state = combined(r, state, states_of(r, 1));
+    const bool all_sets = any_order(kernel_.spec.steps[r.step]);
+    const std::size_t sets = all_sets ? states_.size() : static_cast<std::size_t>(groups());
+    for (std::size_t set = 1; set < sets; ++set) state = combined(r, state, states_of(r, set));
     for (int distance = isa_.lanes() / 2; distance > 0; distance /= 2) {
       std::vector<Lanes> partner;
       for (const Lanes& part : state) partner.push_back(isa_.shifted(part, distance));
@@ -116,10 +144,10 @@ class RowProgram final : public LoopNest {
     for (std::size_t k = 0; k < state.size(); ++k) values_[r.first_state + k] = isa_.first_on_all(state[k]);
   }
 
-  std::vector<Lanes> states_of(const LoweredReduction& r, std::size_t group) const {
+  std::vector<Lanes> states_of(const LoweredReduction& r, std::size_t set) const {
     std::vector<Lanes> state;
     for (std::size_t k = 0; k < r.states.size(); ++k)
-      state.push_back(states_[group][state_index(static_cast<std::uint16_t>(r.first_state + k))]);
+      state.push_back(states_[set][state_index(static_cast<std::uint16_t>(r.first_state + k))]);
     return state;
   }
 
@@ -136,7 +164,7 @@ class RowProgram final : public LoopNest {
     return result;
   }
 
-  std::vector<std::vector<Lanes>> states_;  // by group, by state
+  std::vector<std::vector<Lanes>> states_;  // by set, by state
   x86::Gp position_;
 };
 

@@ -102,6 +102,11 @@ void VectorIsa::store_strided(DType type, const x86::Gp& at, const x86::Gp& stri
   copy_elements(size_of(type), x86::ptr(at), stride, slot(0), x86::Gp(), active);
 }
 
+void VectorIsa::store_streaming(DType, const x86::Mem& at, const Lanes& value) {
+  for (int p = 0; p < value.parts(); ++p)
+    cc.emit(Inst::kIdVmovntps, at.cloneAdjusted(p * register_bytes()), reg(value, p));
+}
+
 Lanes VectorIsa::load_splat(DType type, const x86::Mem& at) {
   Lanes result{.lane = lane_of(type), .width = width_of(lane_of(type))};
   if (size_of(type) >= 4) {

@@ -93,6 +93,9 @@ class VectorIsa {
   // Memory. `at` is the address of the first lane's element.
   virtual Lanes load(DType type, const x86::Mem& at, const Active& active) = 0;
   virtual void store(DType type, const x86::Mem& at, const Lanes& value, const Active& active) = 0;
+  /// store() of all lanes past the caches. `at` is aligned to register_bytes(); see streams().
+  void store_streaming(DType type, const x86::Mem& at, const Lanes& value);
+  static bool streams(DType type) { return size_of(type) >= 4; }
   Lanes load_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Active& active);
   void store_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Lanes& value, const Active& active);
   Lanes load_splat(DType type, const x86::Mem& at);
