@@ -71,10 +71,13 @@ void Dependences::write(History& history, Touch touch) {
     std::size_t kept = 0;
     for (const Touch& t : earlier) {
       const Relation relation = relate(accesses_[t.operand], mine);
-      if (t.node != touch.node && relation != Relation::Disjoint) {
-        // A reader of broadcast elements needs them after this point of the loop: order whole nodes.
-        in_.push_back({t.node, touch.node, kind, relation == Relation::Same ? relation : Relation::Conflict});
+      if (relation == Relation::Disjoint) {
+        earlier[kept++] = t;
+        continue;
       }
+      // A reader of broadcast elements needs them after this point of the loop: order whole nodes.
+      if (t.node != touch.node)
+        in_.push_back({t.node, touch.node, kind, relation == Relation::Same ? relation : Relation::Conflict});
       const bool covered = mine.covers(accesses_[t.operand]);
       if (covered && kind == Dependence::Kind::Output && t.node != touch.node) overwritten_[t.node] = 1;
       if (!covered) earlier[kept++] = t;

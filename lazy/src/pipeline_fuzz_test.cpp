@@ -1,8 +1,8 @@
 // spyre/lazy/pipeline_fuzz_test.cpp — random programs: the plan must give the bits that node by node gives.
 //
-// Programs mix views, in-place writes, overlaps, broadcasts, reshapes, reductions and dead values. Each runs three
-// ways on host memory: through all passes, one kernel per node, and, if it has only int32 values, through a plain
-// evaluator that shares nothing with the compiler.
+// Programs mix views, in-place writes, overlaps, broadcasts, reshapes, reductions and dead values. Each runs on
+// host memory through all passes (interpreted and as machine code), one kernel per node, and, if it has only int32
+// values, through a plain evaluator that shares nothing with the compiler.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -274,9 +274,12 @@ void check_program(unsigned seed, bool integers, std::size_t& nodes, std::size_t
   const std::string story = str("seed ", seed, "\n", print(w.graph), print(fused));
 
   HostMachine a{initial_memory(w, types, seed, std::byte{0x35})}, b{initial_memory(w, types, seed, std::byte{0x2a})};
+  HostMachine c{initial_memory(w, types, seed, std::byte{0x4c}), kernels::Execution::Vector};
   a.run(fused, w.params);
   b.run(single, w.params);
+  c.run(fused, w.params);
   expect_equal(w.graph, a.memory, b.memory, "fused against single: " + story);
+  expect_equal(w.graph, c.memory, b.memory, "machine code against single: " + story);
   if (!integers) return;
   auto memory = initial_memory(w, types, seed, std::byte{0x11});
   PlainEvaluator{w, memory}.run();

@@ -1,8 +1,8 @@
 // spyre/lazy/spec_builder.cpp — members become steps in recorded order, then the loops are ordered and shortened.
 //
-// A member reads another one's value directly, rounded to the storage type as if it had gone through memory. Stores
-// stand right behind their value, unless the group also loads from that buffer: then they come last, so that every
-// load of the old contents is done before.
+// A member reads another one's value directly, rounded to the storage type as if it had gone through memory. A store
+// stands right behind its value. Whoever reads the old contents of that memory was recorded before, so its steps come
+// before as well: kernels may overwrite what they load.
 #include "spec_builder.h"
 
 #include <algorithm>
@@ -29,7 +29,6 @@ class SpecBuilder {
     find_needed();
     for (std::size_t i = 0; i < draft_.nodes.size(); ++i)
       if (needed_[i]) add_member(i);
-    for (const Step& store : last_stores_) spec().steps.push_back(store);
     spec().params = static_cast<std::uint16_t>(group_.params.size());
     order_loops(draft_.nest, arguments_, group_);
     group_.work = estimate_work(group_, draft_.nest);
@@ -114,20 +113,8 @@ class SpecBuilder {
     const Node& node = graph_.nodes[number];
     const Operand& output = graph_.output(node);
     const std::uint16_t a = argument(number, node.input_count, output, ArgumentSpec::Kind::Store);
-    Step step{.kind = Step::Kind::Store, .result = output.dtype, .level = level, .argument = a, .inputs = {values_[slot]}};
-    if (loads_from(output.index)) last_stores_.push_back(std::move(step));
-    else spec().steps.push_back(std::move(step));
-  }
-
-  bool loads_from(std::uint32_t buffer) const {
-    return std::ranges::any_of(draft_.nodes, [&](std::uint32_t n) {
-      const Node& node = graph_.nodes[n];
-      for (std::size_t k = 0; k < node.input_count; ++k) {
-        const Operand& operand = graph_.inputs(node)[k];
-        if (operand.is_view() && operand.index == buffer && producer(node, k) == kNone) return true;
-      }
-      return false;
-    });
+    spec().steps.push_back({.kind = Step::Kind::Store, .result = output.dtype, .level = level, .argument = a,
+                            .inputs = {values_[slot]}});
   }
 
   std::uint16_t argument(std::uint32_t number, std::size_t position, const Operand& operand, ArgumentSpec::Kind kind) {
@@ -164,7 +151,6 @@ class SpecBuilder {
   std::vector<bool> needed_, stored_;
   std::vector<std::uint16_t> values_;   // per member: its step
   std::vector<NestArgument> arguments_;
-  std::vector<Step> last_stores_;
   Group group_;
 };
 
