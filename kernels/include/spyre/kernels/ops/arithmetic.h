@@ -19,7 +19,6 @@ struct Add {
                                .aten = "add.Tensor;add.Scalar",
                                .signature = Signature::BinaryAlpha,
                                .arity = 3,
-                               .wide_scalars = true,
                                .doc = "x + alpha * y, one rounding; bool: or"};
   static double ref(Doubles x) { return std::fma(x[2], x[1], x[0]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[1], x[2], x[0]); }
@@ -32,7 +31,6 @@ struct Sub {
                                .signature = Signature::BinaryAlpha,
                                .arity = 3,
                                .computes = kNumbers,
-                               .wide_scalars = true,
                                .doc = "x - alpha * y, one rounding"};
   static double ref(Doubles x) { return std::fma(-x[2], x[1], x[0]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[1], b.neg(x[2]), x[0]); }
@@ -45,7 +43,6 @@ struct Rsub {
                                .signature = Signature::BinaryAlpha,
                                .arity = 3,
                                .computes = kNumbers,
-                               .wide_scalars = true,
                                .doc = "y - alpha * x, one rounding"};
   static double ref(Doubles x) { return std::fma(-x[2], x[0], x[1]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[0], b.neg(x[2]), x[1]); }
@@ -91,7 +88,8 @@ struct DivTrunc {
       .doc = "x / y rounded towards zero; integers: division by zero is a fault"};
   static double ref(Doubles x) { return std::trunc(x[0] / x[1]); }
   static Value body(Builder& b, Values x) {
-    return is_float_lane(x[0]) ? b.trunc(b.div(x[0], x[1])) : b.int_div_trunc(x[0], x[1]);
+    if (!is_float_lane(x[0])) return b.int_div_trunc(x[0], x[1]);
+    return b.trunc(b.round_to_storage(b.div(x[0], x[1]), b.compute()));  // as PyTorch
   }
 };
 static_assert(Operator<DivTrunc>);
@@ -105,6 +103,7 @@ struct FloorDivide {
       .computes = kNumbers,
       .max_ulp = 2,
       .select = "rounding_mode=floor",
+      .wide_scalars = true,
       .doc = "x / y rounded down, from the exact remainder; integers: by zero is a fault"};
   static double ref(Doubles x) {
     if (x[1] == 0) return x[0] / x[1];

@@ -11,9 +11,12 @@ inline double ref_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 inline Value one_minus_square(Builder& b, Value x) { return b.fma(b.neg(x), x, b.constant(x, 1)); }
 
-inline Value logit_slope(Builder& b, Value grad, Value x, Value low, Value high, double outside) {
-  const Value slope = b.div(grad, b.mul(x, b.sub(b.constant(x, 1), x)));
-  return b.select(b.bit_or(b.lt(x, low), b.lt(high, x)), b.constant(x, outside), slope);
+/// grad / (x (1 - x)), but `outside` where x is below `low` or above 1 - low.
+inline Value logit_slope(Builder& b, Value grad, Value x, Value low, Value outside) {
+  const Value one = b.constant(x, 1);
+  const Value slope = b.div(grad, b.mul(x, b.sub(one, x)));
+  const Value beyond = b.bit_or(b.lt(x, low), b.lt(b.sub(one, low), x));
+  return b.select(beyond, outside, slope);
 }
 
 struct SigmoidBackward {
@@ -61,7 +64,7 @@ struct EluBackward {
       .doc = "gradient of elu, from (grad, alpha, scale, input_scale, is_result, x or y)"};
   static double ref(Doubles x) {
     const double scale_below = x[1] * x[2] * x[3];
-    if (!(x[5] <= 0)) return x[0] * x[2];
+    if (x[5] > 0) return x[0] * x[2];
     return x[4] != 0 ? x[0] * x[3] * (x[5] + x[1] * x[2])
                      : x[0] * scale_below * std::exp(x[5] * x[3]);
   }
@@ -71,7 +74,7 @@ struct EluBackward {
     const Value from_input =
         b.mul(b.mul(b.mul(x[0], x[3]), factor), vector_math::exp(b, b.mul(x[5], x[3])));
     const Value below = b.select(b.nonzero(x[4]), from_result, from_input);
-    return b.select(b.le(x[5], b.constant(x[5], 0)), below, b.mul(x[0], x[2]));
+    return b.select(b.gt(x[5], b.constant(x[5], 0)), b.mul(x[0], x[2]), below);
   }
 };
 static_assert(Operator<EluBackward>);
@@ -178,7 +181,9 @@ struct MishBackward {
     const Value four = b.constant(n, 4);
     const Value rest = b.div(b.fma(four, n, four), b.mul(divisor, divisor));
     const Value product = b.mul(x[1], vector_math::sigmoid(b, x[1]));
-    return b.mul(x[0], b.fma(product, rest, tanh));
+    const Value slope = b.fma(product, rest, tanh);
+    // softplus_power stops at 20, where the slope is 1.
+    return b.select(b.lt(b.constant(n, 20), x[1]), x[0], b.mul(x[0], slope));
   }
 };
 static_assert(Operator<MishBackward>);
@@ -232,7 +237,7 @@ struct LogitBackward {
                                .doc = "grad / (x * (1 - x)); NaN outside [0, 1]"};
   static double ref(Doubles x) { return x[1] < 0 || x[1] > 1 ? NAN : x[0] / (x[1] * (1 - x[1])); }
   static Value body(Builder& b, Values x) {
-    return logit_slope(b, x[0], x[1], b.constant(x[1], 0), b.constant(x[1], 1), NAN);
+    return logit_slope(b, x[0], x[1], b.constant(x[1], 0), b.constant(x[1], NAN));
   }
 };
 static_assert(Operator<LogitBackward>);
@@ -249,10 +254,16 @@ struct LogitClampedBackward {
                                .wide_scalars = true,
                                .doc = "grad / (x * (1 - x)); 0 outside [eps, 1 - eps]"};
   static double ref(Doubles x) {
-    return x[1] < x[2] || x[1] > 1 - x[2] ? 0 : x[0] / (x[1] * (1 - x[1]));
+    const double low = std::fmax(x[2], 0);
+    const bool inside = x[1] >= low && x[1] <= 1 - low;
+    return inside ? x[0] / (x[1] * (1 - x[1])) : x[2] < 0 ? NAN : 0;
   }
   static Value body(Builder& b, Values x) {
-    return logit_slope(b, x[0], x[1], x[2], b.sub(b.constant(x[1], 1), x[2]), 0);
+    const Value zero = b.constant(x[1], 0);
+    const Value unclamped = b.lt(x[2], zero);
+    const Value outside = b.select(unclamped, b.constant(x[1], NAN), zero);
+    const Value slope = logit_slope(b, x[0], x[1], b.select(unclamped, zero, x[2]), outside);
+    return b.select(b.bit_or(b.is_nan(x[1]), b.is_nan(x[2])), outside, slope);
   }
 };
 static_assert(Operator<LogitClampedBackward>);

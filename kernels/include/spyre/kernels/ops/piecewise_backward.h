@@ -79,9 +79,10 @@ struct HardtanhBackward {
                                .max_ulp = 0.5,
                                .wide_scalars = true,
                                .doc = "grad strictly between low and high, else 0"};
-  static double ref(Doubles x) { return x[1] <= x[2] || x[1] >= x[3] ? 0 : x[0]; }
+  static double ref(Doubles x) { return x[1] > x[2] && x[1] < x[3] ? x[0] : 0; }
   static Value body(Builder& b, Values x) {
-    return b.select(b.bit_or(b.le(x[1], x[2]), b.ge(x[1], x[3])), b.constant(x[0], 0), x[0]);
+    const Value between = b.bit_and(b.lt(x[2], x[1]), b.lt(x[1], x[3]));
+    return b.select(between, x[0], b.constant(x[0], 0));
   }
 };
 static_assert(Operator<HardtanhBackward>);
@@ -116,12 +117,12 @@ struct HardswishBackward {
       .cancels = true,
       .doc = "grad * (x / 3 + 1 / 2) between -3 and 3, 0 below, grad above"};
   static double ref(Doubles x) {
-    return x[1] <= -3 ? 0 : x[1] < 3 ? x[0] * (x[1] / 3 + 0.5) : x[0];
+    return x[1] <= -3 ? 0 : x[1] >= 3 ? x[0] : x[0] * (x[1] / 3 + 0.5);
   }
   static Value body(Builder& b, Values x) {
     const Value three = b.constant(x[1], 3);
     const Value slope = b.add(b.div(x[1], three), b.constant(x[1], 0.5));
-    const Value ramp = b.select(b.lt(x[1], three), b.mul(x[0], slope), x[0]);
+    const Value ramp = b.select(b.ge(x[1], three), x[0], b.mul(x[0], slope));
     return b.select(b.le(x[1], b.neg(three)), b.constant(x[0], 0), ramp);
   }
 };
@@ -135,11 +136,11 @@ struct SoftshrinkBackward {
                                .types = TypeRule::PromoteTensors,
                                .computes = kFloats,
                                .max_ulp = 0.5,
-                               .wide_scalars = true,
                                .doc = "grad, but 0 where x is within lambda of 0"};
-  static double ref(Doubles x) { return x[1] >= -x[2] && x[1] <= x[2] ? 0 : x[0]; }
+  static double ref(Doubles x) { return x[1] > x[2] || x[1] < -x[2] ? x[0] : 0; }
   static Value body(Builder& b, Values x) {
-    return b.select(inside(b, x[1], x[2]), b.constant(x[0], 0), x[0]);
+    const Value outside = b.bit_or(b.lt(x[2], x[1]), b.lt(x[1], b.neg(x[2])));
+    return b.select(outside, x[0], b.constant(x[0], 0));
   }
 };
 static_assert(Operator<SoftshrinkBackward>);

@@ -45,11 +45,14 @@ struct Cube {
 };
 static_assert(Operator<Cube>);
 
+/// PyTorch takes the general power in float16, which differs at -inf and -0.
+inline constexpr DTypeSet kSquareRootPowers = DTypeSet::range(DType::BF16, DType::F64);
+
 struct PowHalf {
   static constexpr OpInfo info{.name = "pow_half",
                                .aten = "pow.Tensor_Scalar",
                                .signature = Signature::FromSchema,
-                               .computes = kFloats,
+                               .computes = kSquareRootPowers,
                                .select = "exponent=0.5",
                                .doc = "x to the 0.5: sqrt(x)"};
   static double ref(Doubles x) { return std::sqrt(x[0]); }
@@ -61,7 +64,7 @@ struct PowMinusHalf {
   static constexpr OpInfo info{.name = "pow_minus_half",
                                .aten = "pow.Tensor_Scalar",
                                .signature = Signature::FromSchema,
-                               .computes = kFloats,
+                               .computes = kSquareRootPowers,
                                .max_ulp = 1.5,
                                .select = "exponent=-0.5",
                                .doc = "x to the -0.5: 1 / sqrt(x)"};
