@@ -76,6 +76,18 @@ TEST_F(DeviceTest, UnwrittenMemoryReadsAsZero) {
   EXPECT_EQ(read<float>(sum), Floats(64, 1));
 }
 
+TEST_F(DeviceTest, ConcatenationNeedsNoZeros) {
+  const DeviceTensor a = tensor<float>({2, 1}, {1, 2}), b = tensor<float>({2, 2}, {3, 4, 5, 6}), all = empty({2, 3});
+  DeviceTensor left = all, right = all;
+  left.sizes = {2, 1};
+  right.sizes = {2, 2};
+  right.offset = 1;
+  apply("add", {in(a), number(0)}, left);
+  apply("add", {in(b), number(0)}, right);
+  EXPECT_EQ(read<float>(all), (Floats{1, 3, 4, 2, 5, 6}));
+  EXPECT_EQ(device.stats().card.computes, device.stats().kernel_launches);
+}
+
 TEST_F(DeviceTest, TemporariesGetNoMemory) {
   const DeviceTensor a = tensor<float>({1024}, Floats(1024, 1));
   const std::uint64_t before = device.stats().memory.allocated.count;

@@ -2,11 +2,11 @@
 #include "spyre/lazy/memory_plan.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 
 #include "access.h"
 #include "arena_layout.h"
-#include "interval_set.h"
+#include "byte_coverage.h"
 
 namespace spyre::lazy {
 namespace {
@@ -14,21 +14,28 @@ namespace {
 using kernels::ArgumentSpec;
 using kernels::Form;
 
-/// True if argument `a` of the group's kernel has every byte of its range exactly once.
-bool is_dense(const Group& group, std::size_t a) {
-  std::array<std::pair<std::int64_t, std::int64_t>, kMaxRank> dims;
-  std::size_t count = 0;
-  for (std::size_t d = 0; d < group.extents.size(); ++d) {
-    const std::int64_t stride = group.strides[a * group.extents.size() + d];
-    if (group.extents[d] != 1 && stride != 0) dims[count++] = {std::abs(stride), group.extents[d]};
+/// One loop dimension of an argument: stride in bytes, extent.
+using StridedDims = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+/// Adds the runs of a window, whose dimensions are given in any order.
+void describe_runs(Touch& touch, StridedDims dims, std::int64_t element) {
+  std::erase_if(dims, [](const auto& d) { return d.second == 1 || d.first == 0; });
+  for (auto& d : dims) d.first = std::abs(d.first);
+  std::ranges::sort(dims);
+  std::int64_t step = element;
+  std::size_t i = 0;
+  for (; i < dims.size() && dims[i].first == step; ++i) step *= dims[i].second;
+  touch.run = static_cast<std::uint64_t>(step);
+  if (i == dims.size()) return;
+  touch.period = static_cast<std::uint64_t>(dims[i].first);
+  std::int64_t next = dims[i].first;
+  for (; i < dims.size(); ++i) {
+    if (dims[i].first != next || dims[i].first < step) {
+      touch.run = touch.period = 0;
+      return;
+    }
+    next *= dims[i].second;
   }
-  std::sort(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(count));
-  std::int64_t step = size_of(group.spec.arguments[a].dtype);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (dims[i].first != step) return false;
-    step *= dims[i].second;
-  }
-  return true;
 }
 
 bool same_places(const Group& group, std::size_t a, std::size_t b) {
@@ -67,8 +74,13 @@ StepTouches touches_of_kernel(const Group& group) {
   for (std::size_t a = 0; a < group.bindings.size(); ++a) {
     const Binding& b = group.bindings[a];
     if (b.kind == Binding::Kind::Iota) continue;
-    step.touches.push_back({b.index, b.kind == Binding::Kind::Write, is_dense(group, a),
-                            static_cast<std::uint64_t>(b.begin), static_cast<std::uint64_t>(b.end)});
+    Touch touch{b.index, b.kind == Binding::Kind::Write, static_cast<std::uint64_t>(b.begin),
+                static_cast<std::uint64_t>(b.end)};
+    StridedDims dims;
+    for (std::size_t d = 0; d < group.extents.size(); ++d)
+      dims.emplace_back(group.strides[a * group.extents.size() + d], group.extents[d]);
+    describe_runs(touch, std::move(dims), size_of(group.spec.arguments[a].dtype));
+    step.touches.push_back(touch);
   }
   find_in_place(group, step);
   return step;
@@ -79,8 +91,13 @@ StepTouches touches_of_library(const Graph& graph, const Node& node) {
   const std::size_t count = graph.all_operands(node).size();
   for (std::size_t i = 0; i < count; ++i) {
     const Access access = access_of(graph, node, i);
-    step.touches.push_back({access.buffer, i >= node.input_count, access.dense,
-                            static_cast<std::uint64_t>(access.begin), static_cast<std::uint64_t>(access.end)});
+    Touch touch{access.buffer, i >= node.input_count, static_cast<std::uint64_t>(access.begin),
+                static_cast<std::uint64_t>(access.end)};
+    StridedDims dims;
+    for (std::size_t d = 0; d < access.extents.size(); ++d)
+      dims.emplace_back(access.strides[d] * access.element_size, access.extents[d]);
+    describe_runs(touch, std::move(dims), access.element_size);
+    step.touches.push_back(touch);
   }
   return step;
 }
@@ -153,9 +170,8 @@ class MemoryPlanner {
 
   /// True if the step writes the whole buffer: no byte of the donor can be seen through it.
   bool fills(const StepTouches& step, std::uint32_t b) const {
-    return std::ranges::any_of(step.touches, [&](const Touch& t) {
-      return t.buffer == b && t.write && t.dense && t.begin == 0 && t.end == buffers_[b].bytes;
-    });
+    return std::ranges::any_of(step.touches,
+                               [&](const Touch& t) { return t.buffer == b && t.fills(buffers_[b].bytes); });
   }
 
   void bury(std::uint32_t b) {
@@ -164,13 +180,14 @@ class MemoryPlanner {
   }
 
   void find_fills() {
-    std::vector<IntervalSet> written(buffers_.size());
+    std::vector<ByteCoverage> written;
+    for (const BufferFacts& facts : buffers_) written.emplace_back(facts.bytes);
     std::vector<bool> fill(buffers_.size(), false);
     for (const StepTouches& step : steps_) {
       for (const Touch& t : step.touches)
         if (!t.write && !written[t.buffer].covers(t.begin, t.end)) fill[t.buffer] = true;
       for (const Touch& t : step.touches)
-        if (t.write && t.dense) written[t.buffer].add(t.begin, t.end);
+        if (t.write) written[t.buffer].add({t.begin, t.end, t.run, t.period});
     }
     for (const std::uint32_t b : born_) {
       if (buffers_[b].written_before) continue;

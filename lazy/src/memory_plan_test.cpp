@@ -12,9 +12,12 @@ constexpr std::uint64_t kBytes = 1024;
 constexpr BufferFacts kInput{kBytes, true, true}, kDyingInput{kBytes, false, true}, kOutput{kBytes, true, false},
     kTemporary{kBytes, false, false};
 
-Touch reads(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) { return {b, false, true, begin, end}; }
-Touch writes(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) { return {b, true, true, begin, end}; }
-Touch writes_some(std::uint32_t b) { return {b, true, false, 0, kBytes}; }
+Touch reads(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) { return {b, false, begin, end, end - begin}; }
+Touch writes(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) { return {b, true, begin, end, end - begin}; }
+Touch writes_columns(std::uint32_t b, std::uint64_t first, std::uint64_t width) {
+  return {b, true, first, kBytes - 64 + first + width, width, 64};
+}
+Touch writes_some(std::uint32_t b) { return {b, true, 0, kBytes}; }
 
 StepTouches step(std::vector<Touch> touches) {
   StepTouches s;
@@ -92,6 +95,11 @@ TEST(MemoryPlan, PartsThatCoverNeedNoZeros) {
   EXPECT_TRUE(plan({kTemporary, kOutput}, {step({writes(0, 512, 1024)}), step({writes(0, 0, 512)}), read}).fills.empty());
   EXPECT_TRUE(plan({kOutput}, {step({writes(0, 0, 600)}), step({writes(0, 500, 1024)})}).fills.empty());
   EXPECT_TRUE(plan({kTemporary, kOutput}, {step({writes(0, 0, 256)}), step({reads(0, 0, 256), writes(1)})}).fills.empty());
+}
+
+TEST(MemoryPlan, ColumnsSideBySideCover) {
+  EXPECT_TRUE(plan({kOutput}, {step({writes_columns(0, 0, 16)}), step({writes_columns(0, 16, 48)})}).fills.empty());
+  EXPECT_FALSE(plan({kOutput}, {step({writes_columns(0, 0, 16)}), step({writes_columns(0, 20, 44)})}).fills.empty());
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ class LaunchPlanBuilder {
     out_.addresses.push_back({static_cast<std::uint32_t>(first + ZeroFillProgram::kBaseWord), buffer, 0});
     out_.image[first + ZeroFillProgram::kBytesWord] = bytes;
     out_.steps.back().work.bytes_written = bytes;
-    out_.steps.back().touches = {{buffer, true, true, 0, bytes}};
+    out_.steps.back().touches = {{buffer, true, 0, bytes, bytes}};
   }
 
   void finish_step(const Group& group, const device_sim::Work& work, std::vector<Touch> touches) {

@@ -13,7 +13,7 @@ void spread_spoilage(std::span<const LaunchStep> steps, std::size_t first, std::
     for (const Touch& t : steps[s].touches) {
       if (!t.write) continue;
       if (skip[s] != 0) spoiled[t.buffer] = true;
-      else if (t.dense && t.begin == 0 && t.end == bytes[t.buffer]) spoiled[t.buffer] = false;
+      else if (t.fills(bytes[t.buffer])) spoiled[t.buffer] = false;
     }
   }
 }

@@ -8,8 +8,8 @@ namespace {
 
 LaunchStep step(std::vector<std::uint32_t> reads, std::uint32_t write, std::uint64_t end = 64) {
   LaunchStep s;
-  for (const std::uint32_t b : reads) s.touches.push_back({b, false, true, 0, 64});
-  s.touches.push_back({write, true, true, 0, end});
+  for (const std::uint32_t b : reads) s.touches.push_back({b, false, 0, 64, 64});
+  s.touches.push_back({write, true, 0, end, end});
   return s;
 }
 

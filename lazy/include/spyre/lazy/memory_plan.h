@@ -10,12 +10,15 @@
 
 namespace spyre::lazy {
 
-/// Bytes of a buffer that one step of a plan touches.
+/// Bytes of a buffer that one step of a plan touches: runs of `run` bytes, `period` apart, within [begin, end).
 struct Touch {
   std::uint32_t buffer = 0;
   bool write = false;
-  bool dense = false;                // every byte of [begin, end)
   std::uint64_t begin = 0, end = 0;
+  std::uint64_t run = 0, period = 0;   // run 0: somewhere in [begin, end)
+
+  bool dense() const { return run == end - begin; }
+  bool fills(std::uint64_t buffer_bytes) const { return write && dense() && begin == 0 && end == buffer_bytes; }
 };
 
 /// What the memory planner knows of one step.
