@@ -123,7 +123,7 @@ c10::Device device_of_call(const c10::OperatorHandle& op, const Stack& stack) {
   }
   const c10::Device here(c10::DeviceType::PrivateUse1, current_device());
   const c10::Device device = by_tensor.value_or(by_argument.value_or(here));
-  check_devices(schema, stack, by_tensor.value_or(here));
+  if (by_tensor.has_value()) check_devices(schema, stack, *by_tensor);
   return device.has_index() ? device : here;
 }
 

@@ -13,6 +13,10 @@
 namespace spyre::engine {
 namespace {
 
+void copy_wrapped_number(const at::Tensor& from, const at::Tensor& to) {
+  if (from.unsafeGetTensorImpl()->is_wrapped_number()) to.unsafeGetTensorImpl()->set_wrapped_number(true);
+}
+
 void copy_bits(const at::Tensor& from, const at::Tensor& to) {
   to._set_conj(from.is_conj());
   to._set_neg(from.is_neg());

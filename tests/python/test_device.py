@@ -8,7 +8,7 @@ import torch_spyre
 
 CUDA_LIKE = [
     "Event", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_stream",
-    "device", "device_count", "device_of", "empty_cache", "get_amp_supported_dtype", "get_device_capability",
+    "device", "device_count", "device_of", "empty_cache", "get_device_capability",
     "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init", "initial_seed",
     "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
     "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats",

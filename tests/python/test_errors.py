@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -54,7 +56,7 @@ def test_the_same_error_as_cpu(name):
 
 
 def test_isa_that_this_cpu_lacks_is_a_clear_error(run_python):
-    flags = open("/proc/cpuinfo").read()
+    flags = Path("/proc/cpuinfo").read_text()
     child = run_python("import torch; print((torch.ones(2, device='spyre') + 1).tolist())", SPYRE_ISA="avx512")
     if "avx512f" in flags:
         assert child.stdout.strip() == "[2.0, 2.0]", child.stderr
