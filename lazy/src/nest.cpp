@@ -34,11 +34,45 @@ std::optional<Nest> refine_all(const Nest& nest, const Dims& space, Refusal& why
 
 std::optional<Nest> refine_kept(const Nest& nest, const Dims& space, Refusal& why) {
   const auto refined = common_refinement(nest.kept(), space);
-  if (!refined) return refused(Refusal::Shape, why);
+  if (!refined || refined->size() == kMaxRank) return refused(Refusal::Shape, why);   // room for the reduced one
   const auto split = split_space(*refined, nest.outer.numel());
   Nest result = nest;
   result.outer = split->head;
   result.inner = split->tail;
+  return result;
+}
+
+/// The dimensions [begin, end) of a nest by themselves, coalesced.
+struct Part {
+  Dims extents;
+  std::vector<Dims> strides;  // per operand
+};
+
+Part part_of(const Dims& sizes, const std::vector<Dims>& strides, std::size_t begin, std::size_t end) {
+  Part part{Dims(sizes.span().subspan(begin, end - begin)), {}};
+  for (const Dims& s : strides) part.strides.emplace_back(s.span().subspan(begin, end - begin));
+  coalesce(part.extents, part.strides);
+  return part;
+}
+
+/// Before, along and behind the reduced run; nothing merges across its borders.
+NodeNest reduction_nest(const Node& node, const std::vector<Dims>& strides) {
+  const auto first = static_cast<std::size_t>(std::countr_zero(node.reduced));
+  const std::size_t last = first + static_cast<std::size_t>(std::popcount(node.reduced));
+  const Part outer = part_of(node.sizes, strides, 0, first);
+  Part run = part_of(node.sizes, strides, first, last);
+  const Part inner = part_of(node.sizes, strides, last, node.sizes.size());
+  ensure(run.extents.size() <= 1, "a reduction's input run has one stride");
+  if (run.extents.empty())   // its extents are all 1: it stays a loop
+    for (Dims& s : run.strides) s.push_back(0);
+
+  NodeNest result;
+  result.nest.form = node.kind == Node::Kind::Row ? Form::Row : Form::Column;
+  result.nest.outer = outer.extents;
+  result.nest.reduced = run.extents.numel();
+  result.nest.inner = inner.extents;
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    result.strides.push_back(concat(concat(outer.strides[i], run.strides[i]), inner.strides[i]));
   return result;
 }
 
@@ -70,39 +104,12 @@ NodeNest nest_of(const Graph& graph, const Node& node) {
   NodeNest result;
   result.nest.library = node.kind == Node::Kind::Library;
   if (result.nest.library) return result;
-  const auto operands = graph.all_operands(node);
-  result.strides.reserve(operands.size());
   // Scalars take part as operands that never move.
-  for (const Operand& o : operands)
+  for (const Operand& o : graph.all_operands(node))
     result.strides.push_back(o.kind == Operand::Kind::Scalar ? Dims::filled(node.sizes.size(), 0) : o.strides);
-  if (!node.is_reduction()) {
-    result.nest.outer = node.sizes;
-    coalesce(result.nest.outer, result.strides);
-    return result;
-  }
-  // Coalesce the three parts by themselves.
-  const auto first = static_cast<std::size_t>(std::countr_zero(node.reduced));
-  const std::size_t count = static_cast<std::size_t>(std::popcount(node.reduced));
-  const std::size_t bounds[] = {0, first, first + count, node.sizes.size()};
-  std::vector<Dims> joined(operands.size());
-  Dims parts[3];
-  for (std::size_t part = 0; part < 3; ++part) {
-    const std::size_t begin = bounds[part], length = bounds[part + 1] - begin;
-    parts[part] = Dims(node.sizes.span().subspan(begin, length));
-    std::vector<Dims> strides;
-    for (const Dims& s : result.strides) strides.emplace_back(s.span().subspan(begin, length));
-    coalesce(parts[part], strides);
-    if (part == 1) {
-      ensure(parts[1].size() <= 1, "a reduction's input run has one stride");
-      if (parts[1].empty()) for (Dims& s : strides) s.push_back(0);
-    }
-    for (std::size_t i = 0; i < joined.size(); ++i) joined[i] = concat(joined[i], strides[i]);
-  }
-  result.nest.form = node.kind == Node::Kind::Row ? Form::Row : Form::Column;
-  result.nest.outer = parts[0];
-  result.nest.reduced = parts[1].numel();
-  result.nest.inner = parts[2];
-  result.strides = std::move(joined);
+  if (node.is_reduction()) return reduction_nest(node, result.strides);
+  result.nest.outer = node.sizes;
+  coalesce(result.nest.outer, result.strides);
   return result;
 }
 

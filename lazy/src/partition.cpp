@@ -122,15 +122,25 @@ bool Partition::within_limits(const GroupDraft& merged, Refusal& why) const {
   if (!merged.nest.reduces()) return true;
   why = Refusal::Form;
   if (!reductions_see_elements(merged)) return false;
-  if (merged.nest.form != Form::Row) return true;
   why = Refusal::Parallelism;
-  if (merged.nest.reduced > limits_.long_row && merged.nest.kept_points() < limits_.few_rows) return false;
+  if (!occupies_cores(merged.nest)) return false;
+  if (merged.nest.form != Form::Row) return true;
   why = Refusal::Scratchpad;
   // No kernel keeps more than two values per member and element; most are far below that.
   const auto most = static_cast<std::uint64_t>(merged.nest.reduced) * merged.nodes.size() * 2 * sizeof(std::int64_t);
   if (most <= limits_.scratchpad.count) return true;
   const Group group = build_group(*this, merged);
   return kernels::scratch_bytes(group.spec, group.extents.begin()) <= limits_.scratchpad;
+}
+
+/// Pointwise work divides at will; what shares a reduction does not.
+bool Partition::occupies_cores(const Nest& nest) const {
+  std::int64_t items = nest.kept_points();
+  if (nest.form == Form::Column) {
+    const std::int64_t columns = nest.inner.empty() ? 1 : nest.inner.back(), block = kernels::Kernel::kColumnBlock;
+    items = items / columns * ((columns + block - 1) / block);
+  }
+  return items >= limits_.few_items || nest.points() / items <= limits_.long_item;
 }
 
 /// A kernel computes what does not vary along the row once per row; a reduction must not be fed that.

@@ -19,8 +19,8 @@ namespace spyre::lazy {
 struct FusionLimits {
   std::size_t nodes = 64;
   std::size_t arguments = 24;
-  std::int64_t long_row = 16'384;   // elements
-  std::int64_t few_rows = 8;        // fewer long rows are not fused: each would occupy one core
+  std::int64_t long_item = 32'768;  // points that one core works on alone, because they share a reduction
+  std::int64_t few_items = 8;       // fewer long items are not fused: they would leave cores idle
   Bytes scratchpad;
 };
 
@@ -61,6 +61,7 @@ class Partition {
   std::uint32_t merged_position(std::uint32_t earlier, std::uint32_t later) const;
   bool aligned(std::uint32_t earlier, std::uint32_t later, const Nest& merged) const;
   bool within_limits(const GroupDraft& merged, Refusal& why) const;
+  bool occupies_cores(const Nest& nest) const;
   bool reductions_see_elements(const GroupDraft& merged) const;
   std::size_t count_arguments(const GroupDraft& merged) const;
   void replace(std::uint32_t name, std::uint32_t joining, GroupDraft merged);

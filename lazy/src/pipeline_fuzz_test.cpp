@@ -27,7 +27,7 @@ constexpr std::string_view kNoPasses = "-duplicates,-dead_code,-fuse_rows,-fuse_
 class RandomProgram {
  public:
   RandomProgram(unsigned seed, bool integers) : random_(seed), integers_(integers) {
-    const std::int64_t a = pick({2, 3, 4}), b = pick({2, 3, 5}), c = pick({1, 2, 4, 8, 33});
+    const std::int64_t a = pick({2, 3, 4}), b = pick({2, 3, 5}), c = pick({1, 2, 4, 8, 33, 70});
     shapes_ = {{a, b, c}, {a * b, c}, {a, b * c}, {a * b * c}, {b, c}, {c}, {a, b, 1}, {a * b, 1}, {c, b, a}, {a, 1, c}, {1}};
     for (int i = 0; i < 5; ++i) pool_.push_back(w.input(shapes_[below(shapes_.size())], type()));
     const std::size_t steps = 1 + below(30);
@@ -87,10 +87,22 @@ class RandomProgram {
     return static_cast<double>(below(3)) + (integers_ ? 0 : 0.5);
   }
 
+  /// A counter, converted to the type of `out`.
+  void count(const TestTensor& out) {
+    Dims strides;
+    for (std::size_t d = 0; d < out.sizes.size(); ++d) strides.push_back(pick({0, 1, 1, 2, -1, 5}));
+    w.params.push_back(below(100));
+    w.graph.params = static_cast<std::uint32_t>(w.params.size());
+    const Operand iota = Operand::iota(w.graph.params - 1, strides);
+    w.graph.add_pointwise(kernels::op_named("cast"), DType::I64, DType::I64, out.sizes, {&iota, 1}, GraphWriter::view(out));
+    written_.push_back(out.buffer);
+  }
+
   void into_new() {
     const Dims shape = below(2) ? any().sizes : shapes_[below(shapes_.size())];
     const TestTensor out = w.empty(shape, type());
-    if (write(out)) pool_.push_back(out);
+    if (below(10) == 0) count(out), pool_.push_back(out);
+    else if (write(out)) pool_.push_back(out);
   }
 
   void in_place() {
@@ -137,7 +149,8 @@ class RandomProgram {
     const std::size_t first = below(t.sizes.size()), last = first + 1 + below(t.sizes.size() - first);
     for (std::size_t d = first; d + 1 < last; ++d)
       if (t.strides[d] != t.strides[d + 1] * t.sizes[d + 1] || t.sizes[d] == 1 || t.sizes[d + 1] == 1) return;
-    const TestTensor out = w.reduce(below(2) ? Reduction::Sum : Reduction::Max, t, first, last);
+    constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Sum, Reduction::Max, Reduction::Min, Reduction::Any};
+    const TestTensor out = w.reduce(kReductions[below(std::size(kReductions))], t, first, last);
     written_.push_back(out.buffer);
     pool_.push_back(out);
   }
@@ -171,7 +184,11 @@ struct PlainEvaluator {
   }
 
   std::int64_t value(const Operand& o, const Dims& point) {
-    return o.is_view() ? at(o, point) : static_cast<std::int32_t>(w.params[o.index]);
+    if (o.is_view()) return at(o, point);
+    if (o.kind == Operand::Kind::Scalar) return static_cast<std::int32_t>(w.params[o.index]);
+    std::int64_t number = static_cast<std::int64_t>(w.params[o.index]);
+    for (std::size_t d = 0; d < point.size(); ++d) number += point[d] * o.strides[d];
+    return number;
   }
 
   static std::int64_t apply(std::string_view op, std::span<const std::int64_t> x) {
@@ -209,12 +226,17 @@ struct PlainEvaluator {
 
   void reduce(const Node& node) {
     const Operand &in = w.graph.inputs(node)[0], &out = w.graph.output(node);
-    const bool sum = node.reduction == Reduction::Sum;
-    for_each_point(node.sizes, [&](const Dims& p) { at(out, p) = sum ? 0 : INT32_MIN; });
-    for_each_point(node.sizes, [&](const Dims& p) {
-      const std::int64_t x = at(in, p), y = at(out, p);
-      at(out, p) = static_cast<std::int32_t>(sum ? x + y : std::max(x, y));
-    });
+    const auto combine = [&](std::int64_t x, std::int64_t y) -> std::int64_t {
+      switch (node.reduction) {
+        case Reduction::Sum: return x + y;
+        case Reduction::Max: return std::max(x, y);
+        case Reduction::Min: return std::min(x, y);
+        default: return x != 0 || y != 0;
+      }
+    };
+    const std::int32_t first = node.reduction == Reduction::Max ? INT32_MIN : node.reduction == Reduction::Min ? INT32_MAX : 0;
+    for_each_point(node.sizes, [&](const Dims& p) { at(out, p) = first; });
+    for_each_point(node.sizes, [&](const Dims& p) { at(out, p) = static_cast<std::int32_t>(combine(at(out, p), at(in, p))); });
   }
 
   void run() {

@@ -312,6 +312,22 @@ TEST(Pipeline, LeavesFewLongRowsToAllCores) {
   EXPECT_EQ(plan.groups[0].refusal, Refusal::Parallelism);
 }
 
+TEST(Pipeline, LeavesFewLongColumnsToAllCores) {
+  GraphWriter w;
+  w.observe(w.reduce(Reduction::Sum, w.apply("gelu", {w.input({10'000, 10})}), 0, 1));
+  const Plan plan = plan_of(w);
+  ASSERT_EQ(plan.groups.size(), 2U);
+  EXPECT_EQ(plan.groups[0].refusal, Refusal::Parallelism);
+}
+
+TEST(Pipeline, KeepsRowsThatWouldNotFitTheScratchpadApart) {
+  GraphWriter w;
+  w.observe(softmax(w, w.input({64, 40'000})));
+  EXPECT_EQ(plan_of(w).groups.size(), 1U);
+  const Plan small = run_pipeline(w.graph, {.verify = true, .scratchpad = 64_KiB});
+  EXPECT_GT(small.groups.size(), 1U);
+}
+
 TEST(Pipeline, SwitchesPassesOff) {
   GraphWriter w;
   w.observe(softmax(w, w.input({4, 16})));
