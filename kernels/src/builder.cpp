@@ -86,6 +86,11 @@ Value Builder::find_or_push(const MicroInstruction& in) {
   return {position, in.lane};
 }
 
+bool Builder::is_mask(Value v, bool value) const {
+  const MicroInstruction& in = program_[v.index];
+  return in.op == Micro::Const && in.lane == Lane::Mask && (in.imm != 0) == value;
+}
+
 Value Builder::append(MicroInstruction in) {
   return find_or_push(all_constant(in) ? folded(in) : in);
 }
@@ -138,8 +143,17 @@ Value Builder::int_div_trunc(Value a, Value b) { return binary(Micro::IntDivTrun
 Value Builder::int_rem(Value a, Value b) { return binary(Micro::IntRem, a, b); }
 Value Builder::mul_hi_u32(Value a, Value b) { return binary(Micro::MulHiU32, a, b); }
 
-Value Builder::bit_and(Value a, Value b) { return binary(Micro::And, a, b); }
-Value Builder::bit_or(Value a, Value b) { return binary(Micro::Or, a, b); }
+// Bodies serve every lane, so tests that only floats need come to constants on integers.
+Value Builder::bit_and(Value a, Value b) {
+  if (is_mask(a, true)) return b;
+  if (is_mask(b, true)) return a;
+  return binary(Micro::And, a, b);
+}
+Value Builder::bit_or(Value a, Value b) {
+  if (is_mask(a, false)) return b;
+  if (is_mask(b, false)) return a;
+  return binary(Micro::Or, a, b);
+}
 Value Builder::bit_xor(Value a, Value b) { return binary(Micro::Xor, a, b); }
 Value Builder::bit_not(Value a) { return unary(Micro::Not, a); }
 Value Builder::shl(Value a, Value count) { return binary(Micro::Shl, a, count); }
@@ -148,6 +162,7 @@ Value Builder::shr_logical(Value a, Value count) { return binary(Micro::ShrLogic
 
 Value Builder::eq(Value a, Value b) { return comparison(Micro::Eq, a, b); }
 Value Builder::ne(Value a, Value b) {
+  if (a.index == b.index && !is_float_lane(a.lane)) return bits(Lane::Mask, 0);
   // "Is not zero" of a bool, converted or not, is the mask it came from.
   if (is_constant(b.index) && program_[b.index].imm == 0) {
     const MicroInstruction* in = &program_[a.index];

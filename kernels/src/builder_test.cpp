@@ -63,6 +63,13 @@ TEST_F(BuilderTest, SelectByAConstantMaskIsABranch) {
   EXPECT_EQ(b_.select(b_.lt(x, y), x, x).index, x.index);
 }
 
+TEST_F(BuilderTest, IntegersAreNeverNan) {
+  const Value x = b_.input(0, Lane::I32), y = b_.input(1, Lane::I32);
+  const Value less = b_.lt(x, y);
+  EXPECT_EQ(b_.bit_or(less, b_.is_nan(y)).index, less.index);
+  EXPECT_EQ(at(b_.is_nan(b_.input(2, Lane::F32))).op, Micro::Ne);
+}
+
 TEST_F(BuilderTest, BoolsBecomeMasksWithoutArithmetic) {
   const Value mask = b_.lt(b_.input(0, Lane::F32), b_.input(1, Lane::F32));
   const Value stored = b_.convert_to(mask, DType::Bool);

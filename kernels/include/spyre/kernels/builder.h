@@ -88,6 +88,7 @@ class Builder {
   Value binary(Micro op, Value a, Value b);
   Value comparison(Micro op, Value a, Value b);
   bool is_constant(std::uint16_t index) const { return program_[index].op == Micro::Const; }
+  bool is_mask(Value v, bool value) const;
   bool all_constant(const MicroInstruction& instruction) const;
   MicroInstruction folded(const MicroInstruction& instruction) const;
   Value find_or_push(const MicroInstruction& instruction);

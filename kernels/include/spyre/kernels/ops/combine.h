@@ -50,6 +50,7 @@ struct Clamp {
                                .aten = "clamp;clamp.Tensor",
                                .signature = Signature::FromSchema,
                                .arity = 3,
+                               .computes = kNumbers,
                                .select = "min,max",
                                .wide_scalars = true,
                                .doc = "min(max(x, low), high); NaN anywhere gives NaN"};
@@ -63,6 +64,7 @@ struct ClampMin {
                                .aten = "clamp_min;clamp_min.Tensor;clamp;clamp.Tensor",
                                .signature = Signature::FromSchema,
                                .arity = 2,
+                               .computes = kNumbers,
                                .select = "min,!max",
                                .wide_scalars = true,
                                .doc = "max(x, low); NaN anywhere gives NaN"};
@@ -76,6 +78,7 @@ struct ClampMax {
                                .aten = "clamp_max;clamp_max.Tensor;clamp;clamp.Tensor",
                                .signature = Signature::FromSchema,
                                .arity = 2,
+                               .computes = kNumbers,
                                .select = "!min,max",
                                .wide_scalars = true,
                                .doc = "min(x, high); NaN anywhere gives NaN"};
