@@ -54,7 +54,8 @@ Card::Card(DeviceSpec spec) : state_(std::make_unique<State>(std::move(spec))) {
 Card::~Card() {
   // A forked child has a copy of the card without its threads: nothing in it may be waited for,
   // locked or joined.
-  if (getpid() != state_->owner) static_cast<void>(state_.release());
+  if (getpid() != state_->owner) [[maybe_unused]]
+    State* abandoned = state_.release();
 }
 
 const DeviceSpec& Card::spec() const { return state_->spec; }

@@ -26,7 +26,7 @@ void Clock::synchronize(Picoseconds point) {
 
 Picoseconds& Clock::free_at(PipelineId pipeline) {
   if (is_serial(pipeline)) return serial_free_at_[static_cast<std::size_t>(pipeline)];
-  return *std::min_element(callback_free_at_.begin(), callback_free_at_.end());
+  return *std::ranges::min_element(callback_free_at_);
 }
 
 }  // namespace spyre::device_sim

@@ -2,6 +2,7 @@
 #include "queues.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "hazard.h"
 #include "spyre/base/error.h"
@@ -76,8 +77,8 @@ TimelinePoint Queues::set_modelled(Flight& flight, const ModelledSpan& span) {
 void Queues::find_hazards(Flight& flight) {
   for (const Stream& stream : streams_) {
     if (stream.last.stream == flight.point.stream) continue;
-    for (auto other = stream.flights.rbegin(); other != stream.flights.rend(); ++other) {
-      const Flight& earlier = **other;
+    for (const std::unique_ptr<Flight>& other : stream.flights | std::views::reverse) {
+      const Flight& earlier = *other;
       if (is_serial(flight.pipeline) && earlier.pipeline == flight.pipeline) continue;
       if (!conflict(flight.operation, earlier.operation)) continue;
       flight.after.push_back(earlier.point);

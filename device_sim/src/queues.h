@@ -25,9 +25,10 @@ struct Flight {
 
   bool running = false;
   std::thread::id runner;  // while running
-  Flight* waits_for =
-      nullptr;  // what the runner sleeps for, if it synchronizes inside the operation
-  TimelinePoint waits_for_point;  // tells whether *waits_for is still the same flight
+  // What the runner sleeps for, if it synchronizes inside the operation. The point tells whether
+  // *waits_for is still the same flight.
+  Flight* waits_for = nullptr;
+  TimelinePoint waits_for_point;
 };
 
 /// Every stream is a FIFO; every serial pipeline is one as well. A flight may run when it heads
@@ -52,8 +53,7 @@ class Queues {
   /// The flight has run: its point is reached, its memory is reused.
   void retire(Flight& flight);
 
-  /// The next flight on the way to an unreached `point`: one that may run, or else one that is
-  /// running.
+  /// The next flight on the way to an unreached `point`: it may run, or else it is running.
   Flight& next_towards(TimelinePoint point);
   /// Any flight that may run, for a worker; nullptr: none.
   Flight* next_runnable();
@@ -80,8 +80,7 @@ class Queues {
   Stream& at(StreamId stream);
   const Stream& at(StreamId stream) const { return const_cast<Queues*>(this)->at(stream); }
   Flight* head(StreamId stream) const;
-  /// Something unfinished that must come before; a queued one rather than a running one. nullptr:
-  /// none.
+  /// Something unfinished that must come before; queued rather than running. nullptr: none.
   Flight* blocker(const Flight& flight) const;
   void find_hazards(Flight& flight);
   std::unique_ptr<Flight> unused_flight();

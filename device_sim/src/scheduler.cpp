@@ -129,6 +129,7 @@ void Scheduler::drain_all() {
 
 std::vector<TimelinePoint> Scheduler::last_points() const {
   std::vector<TimelinePoint> points;
+  points.reserve(queues_.stream_count());
   for (std::uint32_t stream = 0; stream < queues_.stream_count(); ++stream)
     points.push_back(queues_.last_point({stream}));
   return points;
@@ -180,7 +181,8 @@ void Scheduler::check_deadlock(const Flight& running) const {
   }
 }
 
-void Scheduler::run(Flight& flight, Lock& lock) {
+// The analysis does not follow a lock that is passed by reference.
+void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
   const bool skip =
       queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
   Operation operation = queues_.start(flight);

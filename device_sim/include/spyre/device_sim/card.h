@@ -19,8 +19,7 @@ struct MemoryStats {
 struct CardCounters {
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0;
   std::uint64_t computes = 0, transfers = 0, callbacks = 0;
-  std::uint64_t modelled_picoseconds =
-      0;  // the card's clock: end of the last finished-in-order operation
+  std::uint64_t modelled_picoseconds = 0;  // when the last finished operation ends
 };
 
 /// How the submitting thread expects to learn of completion.
@@ -57,8 +56,7 @@ class Card {
   /// Later operations of `stream` start after `point` is reached.
   void wait_for(StreamId stream, TimelinePoint point);
   TimelinePoint last_point(StreamId stream) const;
-  /// Never blocks. If the point is not reached, workers will see to it, so that asking in a loop
-  /// ends.
+  /// Never blocks. Workers see to a point that is not reached, so that asking in a loop ends.
   bool reached(TimelinePoint point) const;
   /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults
   /// of operations; an operation that waits for itself gets a DeviceFault. Moves the modelled host
