@@ -49,6 +49,7 @@ def arithmetic(device: str) -> Tensors:
             torch.maximum(z, x).clamp(-1, 1),
             torch.lerp(x, z, 0.3),
             torch.addcmul(x, z, y),
+            torch.fmod(x, y.abs() + 1),
         ]
     return out
 
@@ -60,7 +61,7 @@ def special_numbers(device: str) -> Tensors:
         x = specials(dtype).to(device)
         row, column = x, x.unsqueeze(1)
         out += [row + column, row * column, row / column, torch.maximum(row, column), torch.minimum(row, column)]
-        out += [row < column, row == column, torch.where(row > column, row, column), torch.fmod(row, column)]
+        out += [row < column, row == column, torch.where(row > column, row, column)]
         out += [x.exp(), x.log(), x.sqrt(), x.rsqrt(), x.sigmoid(), x.tanh(), x.erf(), x.floor(), x.round()]
         out += [torch.pow(row, column), torch.atan2(row, column), x.to(torch.float16), x.isnan()]
     return out
@@ -181,8 +182,25 @@ def digest(tensors: Tensors) -> str:
     return total.hexdigest()
 
 
+def attempt(name: str) -> str:
+    """The digest of one program, or how it failed: one that fails does not hide the others."""
+    try:
+        return digest(PROGRAMS[name]("spyre"))
+    except Exception as error:
+        return f"failed: {type(error).__name__}: {error}"
+
+
 def digests(names: list[str]) -> dict[str, str]:
-    return {name: digest(PROGRAMS[name]("spyre")) for name in names}
+    return {name: attempt(name) for name in names}
+
+
+def differences(found: dict[str, str], expected: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Programs whose bits differ, or that failed on either side."""
+    return {
+        name: (found[name], expected[name])
+        for name in found
+        if found[name] != expected[name] or found[name].startswith("failed")
+    }
 
 
 if __name__ == "__main__":
