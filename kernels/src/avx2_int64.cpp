@@ -37,13 +37,15 @@ Lanes Avx2Isa::shift_right_arith_i64(const Lanes& a, const Lanes& count) {
 /// The halves become exact doubles by planting them under the exponents of 2^52 and 2^84; their sum rounds once.
 Lanes Avx2Isa::i64_to_f64(const Lanes& a) {
   Lanes result{.lane = Lane::F64, .width = 8};
-  const std::uint64_t low_exponent = 0x4330000000000000U;   // 2^52
-  const std::uint64_t high_exponent = 0x4530000080000000U;  // 2^84 + 2^63: takes the sign bit's weight along
-  const std::uint64_t both = 0x4530000080100000U;           // 2^84 + 2^63 + 2^52
+  const std::uint64_t low_exponent = 0x4330000000000000U;  // 2^52
+  const std::uint64_t high_exponent =
+      0x4530000080000000U;                         // 2^84 + 2^63: takes the sign bit's weight along
+  const std::uint64_t both = 0x4530000080100000U;  // 2^84 + 2^63 + 2^52
   for (int p = 0; p < 2; ++p) {
     const x86::Vec x = reg(a, p);
     const x86::Vec low = emit4(Inst::kIdVpblendd, x, constant_operand(8, low_exponent), 0xaa);
-    const x86::Vec high = emit3(Inst::kIdVpxor, emit3(Inst::kIdVpsrlq, x, 32), constant_operand(8, high_exponent));
+    const x86::Vec high =
+        emit3(Inst::kIdVpxor, emit3(Inst::kIdVpsrlq, x, 32), constant_operand(8, high_exponent));
     const x86::Vec high_value = emit3(Inst::kIdVsubpd, high, constant_operand(8, both));
     result.part[static_cast<std::size_t>(p)] = emit3(Inst::kIdVaddpd, high_value, low);
   }

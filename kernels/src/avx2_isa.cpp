@@ -90,7 +90,9 @@ Lanes Avx2Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if_f
 }
 
 Lanes Avx2Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
-  const InstId id = op == Micro::And ? Inst::kIdVandps : op == Micro::Or ? Inst::kIdVorps : Inst::kIdVxorps;
+  const InstId id = op == Micro::And  ? Inst::kIdVandps
+                    : op == Micro::Or ? Inst::kIdVorps
+                                      : Inst::kIdVxorps;
   return each_part(id, Lane::Mask, a, with_width(b, a.width));
 }
 

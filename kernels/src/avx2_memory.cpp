@@ -11,7 +11,8 @@ using asmjit::Imm;
 
 InstId load_instruction(DType type) {
   switch (type) {
-    case DType::Bool: case DType::U8: return Inst::kIdVpmovzxbd;
+    case DType::Bool:
+    case DType::U8: return Inst::kIdVpmovzxbd;
     case DType::I8: return Inst::kIdVpmovsxbd;
     case DType::I16: return Inst::kIdVpmovsxwd;
     case DType::BF16: return Inst::kIdVpmovzxwd;
@@ -58,11 +59,13 @@ void Avx2Isa::store_small(DType type, const x86::Mem& at, const x86::Vec& r) {
   }
   // Within each 128-bit half, the wanted bytes of four lanes move to its bottom; then the halves meet.
   const bool bytes = size_of(type) == 1;
-  const std::array<std::uint64_t, 4> pattern = bytes ? std::array<std::uint64_t, 4>{0x808080800c080400U, ~0ULL, 0x808080800c080400U, ~0ULL}
-                                               : type == DType::BF16
-                                                   ? std::array<std::uint64_t, 4>{0x0f0e0b0a07060302U, ~0ULL, 0x0f0e0b0a07060302U, ~0ULL}
-                                                   : std::array<std::uint64_t, 4>{0x0d0c090805040100U, ~0ULL, 0x0d0c090805040100U, ~0ULL};
-  const x86::Mem data = cc.newConst(asmjit::ConstPoolScope::kLocal, pattern.data(), sizeof(pattern));
+  const std::array<std::uint64_t, 4> pattern =
+      bytes ? std::array<std::uint64_t, 4>{0x808080800c080400U, ~0ULL, 0x808080800c080400U, ~0ULL}
+      : type == DType::BF16
+          ? std::array<std::uint64_t, 4>{0x0f0e0b0a07060302U, ~0ULL, 0x0f0e0b0a07060302U, ~0ULL}
+          : std::array<std::uint64_t, 4>{0x0d0c090805040100U, ~0ULL, 0x0d0c090805040100U, ~0ULL};
+  const x86::Mem data =
+      cc.newConst(asmjit::ConstPoolScope::kLocal, pattern.data(), sizeof(pattern));
   const x86::Vec low = emit3(Inst::kIdVpshufb, r, data);
   const x86::Vec high = upper_half(low);
   const x86::Vec packed = fresh();

@@ -80,7 +80,8 @@ Lanes Avx512Isa::compare_with(InstId id, int predicate, const Lanes& a, const La
 Lanes Avx512Isa::compare(Micro op, const Lanes& a, const Lanes& b) {
   const bool floats = a.lane == Lane::F32 || a.lane == Lane::F64;
   const Predicate predicate = predicate_of(op);
-  return compare_with(compare_instruction(a.lane), floats ? predicate.for_floats : predicate.for_integers, a, b);
+  return compare_with(compare_instruction(a.lane),
+                      floats ? predicate.for_floats : predicate.for_integers, a, b);
 }
 
 Lanes Avx512Isa::unordered(const Lanes& a, const Lanes& b) {
@@ -96,7 +97,9 @@ Lanes Avx512Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if
     const x86::Vec otherwise = reg(if_false, p);
     const Operand_ then = rhs(if_true, p);
     // Every lane is written, which the register allocator cannot see in a masked instruction.
-    cc.overwrite().k(k.part[static_cast<std::size_t>(p)].as<x86::KReg>()).emit(id, r, otherwise, then);
+    cc.overwrite()
+        .k(k.part[static_cast<std::size_t>(p)].as<x86::KReg>())
+        .emit(id, r, otherwise, then);
     result.part[static_cast<std::size_t>(p)] = r;
   }
   return result;
@@ -104,7 +107,9 @@ Lanes Avx512Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if
 
 Lanes Avx512Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
   const Lanes other = with_width(b, a.width);
-  const InstId id = op == Micro::And ? Inst::kIdKandw : op == Micro::Or ? Inst::kIdKorw : Inst::kIdKxorw;
+  const InstId id = op == Micro::And  ? Inst::kIdKandw
+                    : op == Micro::Or ? Inst::kIdKorw
+                                      : Inst::kIdKxorw;
   Lanes result{.lane = Lane::Mask, .width = a.width};
   for (std::size_t p = 0; p < static_cast<std::size_t>(a.parts()); ++p) {
     const x86::KReg k = fresh_mask();
@@ -182,14 +187,16 @@ Lanes Avx512Isa::convert_i64(const Lanes& a, Lane to) {
   if (to == Lane::F32) return narrow(Inst::kIdVcvtqq2ps, a, to);
   if (to == Lane::I32) return narrow(Inst::kIdVpmovqd, a, to);
   Lanes result{.lane = to, .width = 8};
-  for (int p = 0; p < 2; ++p) result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVcvtqq2pd, reg(a, p));
+  for (int p = 0; p < 2; ++p)
+    result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVcvtqq2pd, reg(a, p));
   return result;
 }
 
 Lanes Avx512Isa::convert_to_i64(const Lanes& a) {
   if (a.lane == Lane::F32) return widen(Inst::kIdVcvttps2qq, a, Lane::I64);
   Lanes result{.lane = Lane::I64, .width = 8};
-  for (int p = 0; p < 2; ++p) result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVcvttpd2qq, reg(a, p));
+  for (int p = 0; p < 2; ++p)
+    result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVcvttpd2qq, reg(a, p));
   return result;
 }
 

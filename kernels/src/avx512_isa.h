@@ -42,7 +42,8 @@ class Avx512Isa final : public VectorIsa {
  private:
   Lanes compare_with(InstId id, int predicate, const Lanes& a, const Lanes& b);
   x86::KReg mask_part(const Active& active, std::uint8_t width, int part) const;
-  void store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active, int part);
+  void store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active,
+                  int part);
 };
 
 }  // namespace spyre::kernels

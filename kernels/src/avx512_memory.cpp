@@ -8,12 +8,14 @@ using asmjit::Imm;
 
 InstId load_instruction(DType type) {
   switch (type) {
-    case DType::Bool: case DType::U8: return Inst::kIdVpmovzxbd;
+    case DType::Bool:
+    case DType::U8: return Inst::kIdVpmovzxbd;
     case DType::I8: return Inst::kIdVpmovsxbd;
     case DType::I16: return Inst::kIdVpmovsxwd;
     case DType::BF16: return Inst::kIdVpmovzxwd;
     case DType::F16: return Inst::kIdVcvtph2ps;
-    case DType::F64: case DType::I64: return Inst::kIdVmovupd;
+    case DType::F64:
+    case DType::I64: return Inst::kIdVmovupd;
     default: return Inst::kIdVmovups;
   }
 }
@@ -37,12 +39,15 @@ Lanes Avx512Isa::load(DType type, const x86::Mem& at, const Active& active) {
   return result;
 }
 
-void Avx512Isa::store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active, int part) {
+void Avx512Isa::store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active,
+                           int part) {
   const auto masked = [&] {
     if (!active.all) cc.k(mask_part(active, width_of(lane_of(type)), part));
   };
   switch (type) {
-    case DType::Bool: case DType::U8: case DType::I8:
+    case DType::Bool:
+    case DType::U8:
+    case DType::I8:
       masked();
       cc.emit(Inst::kIdVpmovdb, at, r);
       break;
@@ -60,9 +65,7 @@ void Avx512Isa::store_part(DType type, const x86::Mem& at, const x86::Vec& r, co
       masked();
       cc.emit(Inst::kIdVcvtps2ph, at, r, Imm(0));
       break;
-    default:
-      masked();
-      cc.emit(size_of(type) == 8 ? Inst::kIdVmovupd : Inst::kIdVmovups, at, r);
+    default: masked(); cc.emit(size_of(type) == 8 ? Inst::kIdVmovupd : Inst::kIdVmovups, at, r);
   }
 }
 

@@ -17,10 +17,11 @@ asmjit::JitAllocator::CreateParams pool_parameters() {
 
 }  // namespace
 
-CodeMemory::CodeMemory() : runtime_([] {
-  static const asmjit::JitAllocator::CreateParams kParameters = pool_parameters();
-  return &kParameters;
-}()) {}
+CodeMemory::CodeMemory()
+    : runtime_([] {
+        static const asmjit::JitAllocator::CreateParams kParameters = pool_parameters();
+        return &kParameters;
+      }()) {}
 
 std::shared_ptr<CodeMemory> CodeMemory::shared() {
   static const std::shared_ptr<CodeMemory> kMemory = [] {
@@ -30,10 +31,12 @@ std::shared_ptr<CodeMemory> CodeMemory::shared() {
   return kMemory;
 }
 
-CodeBlock::CodeBlock(std::shared_ptr<CodeMemory> memory, asmjit::CodeHolder& code) : memory_(std::move(memory)) {
+CodeBlock::CodeBlock(std::shared_ptr<CodeMemory> memory, asmjit::CodeHolder& code)
+    : memory_(std::move(memory)) {
   const asmjit::Error error = memory_->runtime().add(&function_, &code);
   if (error != asmjit::kErrorOk)
-    throw InternalError(str("kernel: no executable memory: ", asmjit::DebugUtils::errorAsString(error)));
+    throw InternalError(
+        str("kernel: no executable memory: ", asmjit::DebugUtils::errorAsString(error)));
   size_ = code.codeSize();
 }
 

@@ -21,7 +21,9 @@ class ColumnProgram final : public LoopNest {
   /// Vectors of columns side by side: as many as registers allow, if the arguments are dense.
   int copies() const {
     for (const ArgumentSpec& a : kernel_.spec.arguments)
-      if (a.inner == InnerStride::Any || (a.kind == ArgumentSpec::Kind::Iota && a.inner != InnerStride::Zero)) return 1;
+      if (a.inner == InnerStride::Any ||
+          (a.kind == ArgumentSpec::Kind::Iota && a.inner != InnerStride::Zero))
+        return 1;
     if (kernel_.state_count() > 1 || work_of(pass().points) > 12) return 1;
     return 4;
   }
@@ -71,12 +73,14 @@ class ColumnProgram final : public LoopNest {
     }
     emit_reduced_loop(values, states, active);
     for (std::size_t copy = 0; copy < values.size(); ++copy) {
-      for (std::size_t i = 0; i < states[copy].size(); ++i) values[copy][kernel_.spec.steps.size() + 1 + i] = states[copy][i];
+      for (std::size_t i = 0; i < states[copy].size(); ++i)
+        values[copy][kernel_.spec.steps.size() + 1 + i] = states[copy][i];
       emit_results(kernel_.after, values[copy], static_cast<int>(copy), active);
     }
   }
 
-  void emit_reduced_loop(std::vector<Values>& values, std::vector<std::vector<Lanes>>& states, const Active& active) {
+  void emit_reduced_loop(std::vector<Values>& values, std::vector<std::vector<Lanes>>& states,
+                         const Active& active) {
     const asmjit::Label loop = cc_.newLabel();
     open_cursors(pass().points);
     const x86::Gp rows = cc_.newInt64("rows");
@@ -102,7 +106,9 @@ class ColumnProgram final : public LoopNest {
     ahead_.assign(cursors_.size(), x86::Gp());
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
       const ArgumentSpec& a = kernel_.spec.arguments[i];
-      if (!cursors_[i].at.isValid() || a.kind != ArgumentSpec::Kind::Load || a.inner != InnerStride::Unit) continue;
+      if (!cursors_[i].at.isValid() || a.kind != ArgumentSpec::Kind::Load ||
+          a.inner != InnerStride::Unit)
+        continue;
       ahead_[i] = cc_.newInt64();
       cc_.imul(ahead_[i], stride_slot(i, false), kRowsAhead);
     }
@@ -135,7 +141,8 @@ class ColumnProgram final : public LoopNest {
 
 }  // namespace
 
-std::unique_ptr<LoopNest> make_column_program(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame) {
+std::unique_ptr<LoopNest> make_column_program(const LoweredKernel& kernel, VectorIsa& isa,
+                                              x86::Gp frame) {
   return std::make_unique<ColumnProgram>(kernel, isa, frame);
 }
 

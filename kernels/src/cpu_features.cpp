@@ -11,13 +11,16 @@ bool cpu_runs(Isa isa) {
   const auto& x86 = asmjit::CpuInfo::host().features().x86();
   const bool avx2 = x86.hasAVX2() && x86.hasFMA() && x86.hasF16C() && x86.hasBMI2();
   if (isa == Isa::Avx2) return avx2;
-  return avx2 && x86.hasAVX512_F() && x86.hasAVX512_BW() && x86.hasAVX512_DQ() && x86.hasAVX512_VL();
+  return avx2 && x86.hasAVX512_F() && x86.hasAVX512_BW() && x86.hasAVX512_DQ() &&
+         x86.hasAVX512_VL();
 }
 
 Isa best_isa() {
   if (cpu_runs(Isa::Avx512)) return Isa::Avx512;
   if (cpu_runs(Isa::Avx2)) return Isa::Avx2;
-  throw Unsupported("spyre: this CPU has no AVX2 with FMA, F16C and BMI2; the vector kernels need them; try SPYRE_EXEC=scalar");
+  throw Unsupported(
+      "spyre: this CPU has no AVX2 with FMA, F16C and BMI2; the vector kernels need them; try "
+      "SPYRE_EXEC=scalar");
 }
 
 }  // namespace spyre::kernels

@@ -3,7 +3,6 @@
 
 namespace spyre::kernels {
 
-
 std::span<const DirectRow> common_direct_rows() {
   static constexpr DirectRow kRows[] = {
       {Micro::Add, {Inst::kIdVaddps, Inst::kIdVaddpd, Inst::kIdVpaddd, Inst::kIdVpaddq}},

@@ -26,7 +26,8 @@ class FirstError final : public asmjit::ErrorHandler {
   std::string message_;
 };
 
-std::unique_ptr<LoopNest> make_loop_nest(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame) {
+std::unique_ptr<LoopNest> make_loop_nest(const LoweredKernel& kernel, VectorIsa& isa,
+                                         x86::Gp frame) {
   switch (kernel.spec.form) {
     case Form::Row: return make_row_program(kernel, isa, frame);
     case Form::Column: return make_column_program(kernel, isa, frame);
@@ -38,7 +39,8 @@ void generate(const LoweredKernel& kernel, Isa isa_name, asmjit::CodeHolder& cod
   FirstError errors;
   code.setErrorHandler(&errors);
   x86::Compiler compiler(&code);
-  if (code.logger() != nullptr) compiler.addDiagnosticOptions(asmjit::DiagnosticOptions::kRAAnnotate);
+  if (code.logger() != nullptr)
+    compiler.addDiagnosticOptions(asmjit::DiagnosticOptions::kRAAnnotate);
   asmjit::FuncNode* function = compiler.addFunc(asmjit::FuncSignatureT<void, CallFrame*>());
   function->frame().setAvxEnabled();
   function->frame().setAvxCleanup();

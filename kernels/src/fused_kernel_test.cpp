@@ -10,8 +10,8 @@
 namespace spyre::kernels {
 namespace {
 
-constexpr DType kAllDTypes[] = {DType::Bool, DType::U8, DType::I8, DType::I16, DType::I32,
-                                DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64};
+constexpr DType kAllDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
+                                DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
 constexpr DType kFloatDTypes[] = {DType::F16, DType::BF16, DType::F32, DType::F64};
 
 class FusedKernelTest : public testing::TestWithParam<Isa> {
@@ -21,7 +21,8 @@ class FusedKernelTest : public testing::TestWithParam<Isa> {
   }
 
   /// Compares on several extents; `alias` makes the last argument overwrite the first.
-  void check(const KernelSpec& spec, const std::vector<std::vector<std::int64_t>>& shapes, bool alias = false) {
+  void check(const KernelSpec& spec, const std::vector<std::vector<std::int64_t>>& shapes,
+             bool alias = false) {
     const std::unique_ptr<Kernel> compiled = compile(spec, GetParam());
     const std::unique_ptr<Kernel> interpreted = interpret(spec);
     for (const std::vector<std::int64_t>& extents : shapes) {
@@ -122,21 +123,27 @@ TEST_P(FusedKernelTest, RandomChains) {
   std::mt19937 random(7);
   std::vector<const Op*> ops;
   for (const Op& op : op_table())
-    if (op.info.cost == Cost::Simple && op.info.computes.has(DType::F32) && op.info.signature != Signature::Internal) ops.push_back(&op);
+    if (op.info.cost == Cost::Simple && op.info.computes.has(DType::F32) &&
+        op.info.signature != Signature::Internal)
+      ops.push_back(&op);
   for (int round = 0; round < 60; ++round) {
     SpecBuilder b(Form::Pointwise, 2);
     std::vector<std::uint16_t> values;
-    for (int i = 0; i < 3; ++i) values.push_back(b.load(kFloatDTypes[random() % 4], static_cast<InnerStride>(random() % 3)));
+    for (int i = 0; i < 3; ++i)
+      values.push_back(b.load(kFloatDTypes[random() % 4], static_cast<InnerStride>(random() % 3)));
     values.push_back(b.param(DType::F32));
     for (int i = 0; i < 12; ++i) {
       const Op& op = *ops[random() % ops.size()];
       DType type = kFloatDTypes[random() % 4];
       if (!op.info.computes.has(type)) type = DType::F32;
       std::vector<std::uint16_t> inputs;
-      for (int k = 0; k < op.info.arity; ++k) inputs.push_back(values[values.size() - 1 - random() % std::min<std::size_t>(values.size(), 5)]);
+      for (int k = 0; k < op.info.arity; ++k)
+        inputs.push_back(
+            values[values.size() - 1 - random() % std::min<std::size_t>(values.size(), 5)]);
       values.push_back(b.apply(op.info.name, type, result_of(op.info, type), inputs));
     }
-    for (std::size_t i = values.size() - 2; i < values.size(); ++i) b.store(values[i], b.step(values[i]).result, InnerStride::Unit);
+    for (std::size_t i = values.size() - 2; i < values.size(); ++i)
+      b.store(values[i], b.step(values[i]).result, InnerStride::Unit);
     check(b.spec(), {{2, 40}, {1, 3}, {3, 129}});
   }
 }
@@ -167,7 +174,8 @@ KernelSpec layer_norm(DType type) {
   const std::uint16_t mean = b.apply("div", f32, {b.reduce(Reduction::Sum, f32, f32, x), n});
   const std::uint16_t centred = b.apply("sub", f32, {x, mean, b.param(f32)});
   const std::uint16_t square = b.apply("square", f32, {centred});
-  const std::uint16_t variance = b.apply("div", f32, {b.reduce(Reduction::Sum, f32, f32, square), n});
+  const std::uint16_t variance =
+      b.apply("div", f32, {b.reduce(Reduction::Sum, f32, f32, square), n});
   const std::uint16_t scale = b.apply("rsqrt", f32, {variance});
   const std::uint16_t normal = b.apply("mul", f32, {centred, scale});
   const std::uint16_t weight = b.load(type);
@@ -186,8 +194,9 @@ TEST_P(FusedKernelTest, LayerNormRows) {
   for (const DType type : kFloatDTypes) check(layer_norm(type), row_shapes());
 }
 
-constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Prod, Reduction::Max, Reduction::Min,
-                                     Reduction::ArgMax, Reduction::ArgMin, Reduction::Any, Reduction::All};
+constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Prod,   Reduction::Max,
+                                     Reduction::Min, Reduction::ArgMax, Reduction::ArgMin,
+                                     Reduction::Any, Reduction::All};
 
 DType outcome_type(Reduction r, DType type) {
   if (r == Reduction::ArgMax || r == Reduction::ArgMin) return DType::I64;
@@ -267,7 +276,8 @@ TEST_P(FusedKernelTest, DivisionByZeroIsAFaultOnlyWhereItHappens) {
     const std::unique_ptr<Kernel> kernel = compile(spec, GetParam());
     std::vector<std::int64_t> x_data(40, 77);
     std::vector<std::int64_t> y_data(40);
-    const std::uint64_t bases[] = {reinterpret_cast<std::uint64_t>(x_data.data()), reinterpret_cast<std::uint64_t>(y_data.data())};
+    const std::uint64_t bases[] = {reinterpret_cast<std::uint64_t>(x_data.data()),
+                                   reinterpret_cast<std::uint64_t>(y_data.data())};
     const std::int64_t strides[] = {size_of(type), size_of(type)};
     for (std::int64_t n = 1; n <= 20; ++n) {
       const std::uint64_t seven = 7;
@@ -278,19 +288,43 @@ TEST_P(FusedKernelTest, DivisionByZeroIsAFaultOnlyWhereItHappens) {
   }
 }
 
+TEST_P(FusedKernelTest, ResultsTooLargeForTheCachesAreTheSame) {
+  SpecBuilder b(Form::Pointwise);
+  b.store(b.apply("neg", DType::F32, {b.load(DType::F32)}), DType::F32);
+  const std::unique_ptr<Kernel> kernel = compile(b.spec(), GetParam());
+  constexpr std::int64_t kCount = (std::int64_t{5} << 20) + 3;
+  for (const std::size_t misaligned : {0, 1}) {
+    std::vector<float> x(kCount);
+    std::vector<float> room(kCount + 32, 7);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    const std::uint64_t target =
+        ((reinterpret_cast<std::uint64_t>(room.data()) + 63) & ~std::uint64_t{63}) + 4 * misaligned;
+    const std::uint64_t bases[] = {reinterpret_cast<std::uint64_t>(x.data()), target};
+    const std::int64_t extents[] = {kCount};
+    const std::int64_t strides[] = {4, 4};
+    kernel->run({bases, extents, strides, nullptr}, 0, kernel->work_items(extents), nullptr);
+    const auto* y = reinterpret_cast<const float*>(target);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], -x[i]) << i;
+    EXPECT_EQ(y[kCount], 7);
+  }
+}
+
 TEST_P(FusedKernelTest, LongProgramsAreStillCorrect) {
   SpecBuilder b(Form::Pointwise);
   std::vector<std::uint16_t> values{b.load(DType::F32), b.load(DType::F32)};
   for (int i = 0; i < 120; ++i)
-    values.push_back(b.apply(i % 3 == 0 ? "tanh" : "maximum", DType::F32,
-                             i % 3 == 0 ? std::vector<std::uint16_t>{values.back()}
-                                        : std::vector<std::uint16_t>{values.back(), values[values.size() / 2]}));
+    values.push_back(
+        b.apply(i % 3 == 0 ? "tanh" : "maximum", DType::F32,
+                i % 3 == 0 ? std::vector<std::uint16_t>{values.back()}
+                           : std::vector<std::uint16_t>{values.back(), values[values.size() / 2]}));
   b.store(values.back(), DType::F32);
   check(b.spec(), {{100}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, FusedKernelTest, testing::Values(Isa::Avx2, Isa::Avx512),
-                         [](const auto& isa) { return isa.param == Isa::Avx2 ? "Avx2" : "Avx512"; });
+                         [](const auto& isa) {
+                           return isa.param == Isa::Avx2 ? "Avx2" : "Avx512";
+                         });
 
 }  // namespace
 }  // namespace spyre::kernels

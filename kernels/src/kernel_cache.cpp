@@ -102,7 +102,8 @@ struct KernelCache::State {
 KernelCache::KernelCache(Bytes capacity) : state_(std::make_unique<State>(capacity)) {}
 KernelCache::~KernelCache() = default;
 
-std::shared_ptr<const Kernel> KernelCache::find_or_compile(const KernelSpec& spec, Execution execution, Isa isa) {
+std::shared_ptr<const Kernel> KernelCache::find_or_compile(const KernelSpec& spec,
+                                                           Execution execution, Isa isa) {
   std::string key = full_key(spec, execution, isa);
   {
     const Lock lock(state_->mutex);
@@ -116,7 +117,8 @@ std::shared_ptr<const Kernel> KernelCache::find_or_compile(const KernelSpec& spe
   // Compiled without the lock: two threads may compile one spec at once, and the first to finish is kept.
   const auto start = std::chrono::steady_clock::now();
   std::shared_ptr<const Kernel> kernel = make(spec, execution, isa);
-  const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
+  const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::steady_clock::now() - start);
 
   const Lock lock(state_->mutex);
   state_->compiled += 1;

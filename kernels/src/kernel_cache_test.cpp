@@ -50,7 +50,8 @@ TEST(KernelCacheTest, CollidingHashesAreToldApartByTheirKeys) {
   cache.set_hash_mask(4);
   for (int i = 1; i <= 100; ++i) cache.find_or_compile(numbered_spec(i), Execution::Null, kIsa);
   for (int i = 1; i <= 100; ++i)
-    EXPECT_EQ(cache.find_or_compile(numbered_spec(i), Execution::Null, kIsa)->spec(), numbered_spec(i));
+    EXPECT_EQ(cache.find_or_compile(numbered_spec(i), Execution::Null, kIsa)->spec(),
+              numbered_spec(i));
   EXPECT_EQ(cache.counts().entries, 100U);
   EXPECT_EQ(cache.counts().hits, 100U);
 }
@@ -72,7 +73,8 @@ TEST(KernelCacheTest, LeastRecentlyUsedGoesFirstAndLivesOnWithItsPlan) {
   // The evicted kernel still runs.
   float x = 3;
   float y = 0;
-  const std::uint64_t bases[] = {reinterpret_cast<std::uint64_t>(&x), reinterpret_cast<std::uint64_t>(&y)};
+  const std::uint64_t bases[] = {reinterpret_cast<std::uint64_t>(&x),
+                                 reinterpret_cast<std::uint64_t>(&y)};
   const std::int64_t extents[] = {1};
   const std::int64_t strides[] = {4, 4};
   held->run({bases, extents, strides, nullptr}, 0, 1, nullptr);

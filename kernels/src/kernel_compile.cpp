@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kRowPadding = 64;
 
 Bytes slot_bytes(const KernelSpec& spec, std::uint16_t step, std::int64_t inner) {
-  const std::uint64_t elements = static_cast<std::uint64_t>((inner + kRowPadding - 1) / kRowPadding * kRowPadding);
+  const std::uint64_t elements =
+      static_cast<std::uint64_t>((inner + kRowPadding - 1) / kRowPadding * kRowPadding);
   const DType type = spec.steps[step].result;
   return Bytes{elements * (lane_of(type) == Lane::F64 || lane_of(type) == Lane::I64 ? 8 : 4)};
 }
@@ -30,13 +31,16 @@ constexpr Bytes kStreamFrom = 16_MiB;
 
 bool outgrows_caches(const KernelSpec& spec, const LaunchArguments& launch) {
   std::uint64_t points = 1;
-  for (std::size_t d = 0; d < spec.rank; ++d) points *= static_cast<std::uint64_t>(launch.extents[d]);
+  for (std::size_t d = 0; d < spec.rank; ++d)
+    points *= static_cast<std::uint64_t>(launch.extents[d]);
   Bytes written{};
   for (std::size_t a = 0; a < spec.arguments.size(); ++a) {
     if (spec.arguments[a].kind != ArgumentSpec::Kind::Store) continue;
+    if (points < kStreamFrom.count / 8 / spec.arguments.size()) return false;
     for (std::size_t other = 0; other < a; ++other)
       if (launch.bases[other] == launch.bases[a]) return false;  // in place: the lines are at hand
-    if (spec.arguments[a].inner == InnerStride::Unit) written += Bytes{size_of(spec.arguments[a].dtype) * points};
+    if (spec.arguments[a].inner == InnerStride::Unit)
+      written += Bytes{size_of(spec.arguments[a].dtype) * points};
   }
   return written >= kStreamFrom;
 }
@@ -47,7 +51,8 @@ class CompiledKernel final : public Kernel {
   CompiledKernel(const KernelSpec& spec, LoweredKernel lowered, Isa isa)
       : Kernel(spec), isa_(isa), saved_(lowered.saved), code_(emit(lowered, isa)) {}
 
-  void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last, std::byte* scratch) const override {
+  void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last,
+           std::byte* scratch) const override {
     CallFrame frame;
     std::vector<std::uint64_t> slots;
     auto at = reinterpret_cast<std::uint64_t>(scratch);
@@ -58,13 +63,15 @@ class CompiledKernel final : public Kernel {
     frame.slots = slots.data();
     frame.streaming = outgrows_caches(spec(), launch) ? 1 : 0;
     for_each_slab(spec(), launch, first, last, frame, code_->function());
-    if (frame.streaming != 0) _mm_sfence();  // streamed results must be seen by whoever is told that we are done
+    if (frame.streaming != 0)
+      _mm_sfence();  // streamed results must be seen by whoever is told that we are done
     if (frame.fault != 0) throw DeviceFault("integer division by zero");
   }
 
   Bytes scratch_bytes(const std::int64_t* extents) const override {
     Bytes total{};
-    for (const std::uint16_t step : saved_) total += slot_bytes(spec(), step, extents[spec().rank - 1]);
+    for (const std::uint16_t step : saved_)
+      total += slot_bytes(spec(), step, extents[spec().rank - 1]);
     return total;
   }
 
@@ -93,7 +100,9 @@ Bytes scratch_bytes(const KernelSpec& spec, const std::int64_t* extents) {
 
 std::unique_ptr<Kernel> compile(const KernelSpec& spec, Isa isa) {
   if (!cpu_runs(isa))
-    throw Unsupported(str("kernels: this CPU does not run ", isa == Isa::Avx512 ? "AVX-512 (F, BW, DQ, VL)" : "AVX2 with FMA, F16C and BMI2"));
+    throw Unsupported(str("kernels: this CPU does not run ", isa == Isa::Avx512
+                                                                 ? "AVX-512 (F, BW, DQ, VL)"
+                                                                 : "AVX2 with FMA, F16C and BMI2"));
   return std::make_unique<CompiledKernel>(spec, lower(spec), isa);
 }
 

@@ -26,7 +26,8 @@ HugeBuffer make_buffer(std::size_t elements) {
   const std::size_t bytes = (elements * sizeof(float) + kHugePage - 1) / kHugePage * kHugePage;
   HugeBuffer buffer(static_cast<float*>(std::aligned_alloc(kHugePage, bytes)), &std::free);
   madvise(buffer.get(), bytes, MADV_HUGEPAGE);
-  std::fill_n(buffer.get(), elements, std::bit_cast<float>(0x3a833a83U));  // about 0.001, as bfloat16 too
+  std::fill_n(buffer.get(), elements,
+              std::bit_cast<float>(0x3a833a83U));  // about 0.001, as bfloat16 too
   return buffer;
 }
 
@@ -46,12 +47,16 @@ KernelSpec chain(int ops) {
   SpecBuilder b(Form::Pointwise);
   std::uint16_t x = b.load(DType::F32);
   const std::uint16_t y = b.load(DType::F32);
-  const std::string_view names[] = {"add", "mul", "tanh", "sub", "exp", "maximum", "sigmoid", "abs"};
+  const std::string_view names[] = {"add", "mul",     "tanh",    "sub",
+                                    "exp", "maximum", "sigmoid", "abs"};
   for (int i = 0; i < ops; ++i) {
     const std::string_view name = names[i % 8];
     const bool one_input = op(op_named(name)).info.arity == 1;
     const bool scaled = op(op_named(name)).info.arity == 3;
-    x = b.apply(name, DType::F32, one_input ? std::vector{x} : scaled ? std::vector{x, y, y} : std::vector{x, y});
+    x = b.apply(name, DType::F32,
+                one_input ? std::vector{x}
+                : scaled  ? std::vector{x, y, y}
+                          : std::vector{x, y});
   }
   b.store(x, DType::F32);
   return b.spec();
@@ -59,8 +64,10 @@ KernelSpec chain(int ops) {
 
 KernelSpec multiply_add() {
   SpecBuilder b(Form::Pointwise);
-  const std::uint16_t product = b.apply("mul", DType::F32, {b.load(DType::F32), b.load(DType::F32)});
-  b.store(b.apply("add", DType::F32, {product, b.load(DType::F32), b.param(DType::F32)}), DType::F32);
+  const std::uint16_t product =
+      b.apply("mul", DType::F32, {b.load(DType::F32), b.load(DType::F32)});
+  b.store(b.apply("add", DType::F32, {product, b.load(DType::F32), b.param(DType::F32)}),
+          DType::F32);
   return b.spec();
 }
 
@@ -74,7 +81,8 @@ KernelSpec softmax(DType type) {
   SpecBuilder b(Form::Row, 2);
   const std::uint16_t x = b.load(type);
   const std::uint16_t largest = b.reduce(Reduction::Max, type, type, x);
-  const std::uint16_t e = b.apply("exp", DType::F32, {b.apply("sub", DType::F32, {x, largest, b.param(DType::F32)})});
+  const std::uint16_t e =
+      b.apply("exp", DType::F32, {b.apply("sub", DType::F32, {x, largest, b.param(DType::F32)})});
   const std::uint16_t total = b.reduce(Reduction::Sum, DType::F32, DType::F32, e);
   b.store(b.apply("div", DType::F32, {e, total}), type);
   return b.spec();
@@ -95,20 +103,23 @@ void report_compile(const char* name, const KernelSpec& spec, Isa isa) {
 }
 
 /// Bytes moved per second over [rows, row] points, counting each tensor once.
-void report_speed(const char* name, const KernelSpec& spec, Isa isa, std::int64_t rows, std::int64_t row) {
+void report_speed(const char* name, const KernelSpec& spec, Isa isa, std::int64_t rows,
+                  std::int64_t row) {
   const auto kernel = compile(spec, isa);
   const std::size_t rank = spec.rank;
   std::vector<HugeBuffer> buffers;
   std::vector<std::uint64_t> bases;
   std::vector<std::int64_t> strides;
   double bytes = 0;
-  const std::vector<std::int64_t> extents = rank == 1 ? std::vector{rows * row} : std::vector{rows, row};
+  const std::vector<std::int64_t> extents =
+      rank == 1 ? std::vector{rows * row} : std::vector{rows, row};
   for (const ArgumentSpec& a : spec.arguments) {
     buffers.push_back(make_buffer(static_cast<std::size_t>(rows * row)));
     bases.push_back(reinterpret_cast<std::uint64_t>(buffers.back().get()));
     const bool per_row = a.inner == InnerStride::Zero;
     const bool per_column = spec.form == Form::Column && a.kind == ArgumentSpec::Kind::Store;
-    if (rank == 2) strides.push_back(per_column ? 0 : per_row ? size_of(a.dtype) : row * size_of(a.dtype));
+    if (rank == 2)
+      strides.push_back(per_column ? 0 : per_row ? size_of(a.dtype) : row * size_of(a.dtype));
     strides.push_back(per_row ? 0 : size_of(a.dtype));
     if (!per_row && !per_column) bytes += static_cast<double>(rows * row * size_of(a.dtype));
   }
@@ -117,13 +128,16 @@ void report_speed(const char* name, const KernelSpec& spec, Isa isa, std::int64_
   std::vector<std::byte> scratch(kernel->scratch_bytes(extents.data()).count + 64);
   const std::int64_t items = kernel->work_items(extents.data());
   const int repetitions = rows * row > 1000000 ? 7 : 200;
-  const double seconds = best_seconds(repetitions, [&] { kernel->run(launch, 0, items, scratch.data()); });
-  std::printf("  %-20s %6.1f MiB %8.1f us %7.1f GB/s %6.2f Gelem/s\n", name, bytes / (1 << 20), seconds * 1e6,
-              bytes / seconds * 1e-9, static_cast<double>(rows * row) / seconds * 1e-9);
+  const double seconds =
+      best_seconds(repetitions, [&] { kernel->run(launch, 0, items, scratch.data()); });
+  std::printf("  %-20s %6.1f MiB %8.1f us %7.1f GB/s %6.2f Gelem/s\n", name, bytes / (1 << 20),
+              seconds * 1e6, bytes / seconds * 1e-9,
+              static_cast<double>(rows * row) / seconds * 1e-9);
 }
 
 void run(Isa isa, const char* only) {
-  const auto report_speed = [&](const char* name, const KernelSpec& spec, Isa i, std::int64_t rows, std::int64_t row) {
+  const auto report_speed = [&](const char* name, const KernelSpec& spec, Isa i, std::int64_t rows,
+                                std::int64_t row) {
     if (std::strstr(name, only) != nullptr) kernels::report_speed(name, spec, i, rows, row);
   };
   std::printf("%s\n", isa == Isa::Avx2 ? "AVX2" : "AVX-512");

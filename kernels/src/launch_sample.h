@@ -20,7 +20,8 @@ class LaunchSample {
 
   /// Runs all items in `pieces` ranges and returns every buffer afterwards, guards included; the text of the
   /// fault in `fault` if it threw one.
-  std::vector<std::vector<std::byte>> run(const Kernel& kernel, int pieces, std::string& fault) const;
+  std::vector<std::vector<std::byte>> run(const Kernel& kernel, int pieces,
+                                          std::string& fault) const;
 
   /// Where two outcomes differ, or empty. NaNs are equal to each other.
   std::string difference(const std::vector<std::vector<std::byte>>& expected,
@@ -35,7 +36,8 @@ class LaunchSample {
   std::vector<std::int64_t> extents_;
   std::mt19937_64 random_;
   std::vector<std::vector<std::byte>> buffers_;
-  std::vector<std::uint64_t> starts_;  // offset of the first element in its buffer; Iota: its first value
+  std::vector<std::uint64_t>
+      starts_;  // offset of the first element in its buffer; Iota: its first value
   std::vector<std::int64_t> strides_;
   std::vector<std::uint64_t> params_;
   std::size_t over_first_ = 0;

@@ -28,14 +28,16 @@ double float_value(DType type, std::uint64_t bits) {
   switch (type) {
     case DType::F16: return static_cast<double>(float16_value(static_cast<std::uint16_t>(bits)));
     case DType::BF16: return static_cast<double>(bfloat16_value(static_cast<std::uint16_t>(bits)));
-    case DType::F32: return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    case DType::F32:
+      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     default: return std::bit_cast<double>(bits);
   }
 }
 
 }  // namespace
 
-LaunchSample::LaunchSample(const KernelSpec& spec, std::vector<std::int64_t> extents, std::uint32_t seed)
+LaunchSample::LaunchSample(const KernelSpec& spec, std::vector<std::int64_t> extents,
+                           std::uint32_t seed)
     : spec_(spec), extents_(std::move(extents)), random_(seed) {
   for (std::size_t a = 0; a < spec.arguments.size(); ++a) add_argument(a);
   params_.resize(spec.params);
@@ -61,11 +63,13 @@ void LaunchSample::add_argument(std::size_t index) {
   std::vector<std::int64_t> strides(spec_.rank, 0);
   const std::vector<bool> varies = varies_along(index);
   std::int64_t step = size;
-  if (argument.inner == InnerStride::Any) step = size * static_cast<std::int64_t>(2 + random_() % 3);
+  if (argument.inner == InnerStride::Any)
+    step = size * static_cast<std::int64_t>(2 + random_() % 3);
   for (std::size_t d = spec_.rank; d-- > 0;) {
     const bool inner = d + 1U == spec_.rank;
     // Only loads may repeat along an outer dimension (the first never does, so that it can be stored over).
-    const bool repeats = !inner && index != 0 && argument.kind == ArgumentSpec::Kind::Load && random_() % 4 == 0;
+    const bool repeats =
+        !inner && index != 0 && argument.kind == ArgumentSpec::Kind::Load && random_() % 4 == 0;
     if (!varies[d] || (inner && argument.inner == InnerStride::Zero) || repeats) continue;
     strides[d] = step;
     step = step * extents_[d] + (inner ? static_cast<std::int64_t>(random_() % 3) * size : 0);
@@ -77,7 +81,8 @@ void LaunchSample::add_argument(std::size_t index) {
     return;
   }
   std::vector<std::byte> buffer(static_cast<std::size_t>(step) + 2 * kGuard, std::byte{0xa5});
-  for (std::size_t at = kGuard; at + static_cast<std::size_t>(size) <= buffer.size() - kGuard; at += static_cast<std::size_t>(size)) {
+  for (std::size_t at = kGuard; at + static_cast<std::size_t>(size) <= buffer.size() - kGuard;
+       at += static_cast<std::size_t>(size)) {
     const std::uint64_t bits = random_bits(argument.dtype);
     std::memcpy(&buffer[at], &bits, static_cast<std::size_t>(size));
   }
@@ -92,17 +97,20 @@ std::uint64_t LaunchSample::random_bits(DType type) {
     const std::uint64_t value = raw % 8 == 0 ? random_() : (raw >> 8) % 200 - 100;
     return value != 0 || raw % 16 != 1 ? value | (raw % 5 != 0) : 0;
   }
-  static constexpr double kSpecial[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 1e-40, 3e4, -3e4};
+  static constexpr double kSpecial[] = {0.0, -0.0, INFINITY, -INFINITY, NAN,
+                                        1.0, -1.0, 1e-40,    3e4,       -3e4};
   if (raw % 16 == 0) return float_bits(type, kSpecial[(raw >> 8) % std::size(kSpecial)]);
   return float_bits(type, static_cast<double>(static_cast<std::int64_t>(random_())) * 0x1p-61);
 }
 
 void LaunchSample::store_over_first(std::size_t store) {
   over_first_ = store;
-  std::copy_n(strides_.begin(), spec_.rank, strides_.begin() + static_cast<std::ptrdiff_t>(store * spec_.rank));
+  std::copy_n(strides_.begin(), spec_.rank,
+              strides_.begin() + static_cast<std::ptrdiff_t>(store * spec_.rank));
 }
 
-std::vector<std::vector<std::byte>> LaunchSample::run(const Kernel& kernel, int pieces, std::string& fault) const {
+std::vector<std::vector<std::byte>> LaunchSample::run(const Kernel& kernel, int pieces,
+                                                      std::string& fault) const {
   std::vector<std::vector<std::byte>> buffers = buffers_;
   std::vector<std::uint64_t> bases;
   for (std::size_t a = 0; a < buffers.size(); ++a) {
@@ -112,13 +120,13 @@ std::vector<std::vector<std::byte>> LaunchSample::run(const Kernel& kernel, int 
   bases[over_first_] = bases[0];
   const LaunchArguments launch{bases.data(), extents_.data(), strides_.data(), params_.data()};
   std::vector<std::byte> scratch(kernel.scratch_bytes(extents_.data()).count + 64);
-  auto* const aligned = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) & ~std::uintptr_t{63});
+  auto* const aligned = reinterpret_cast<std::byte*>(
+      (reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) & ~std::uintptr_t{63});
   const std::int64_t items = kernel.work_items(extents_.data());
   try {
-    for (int p = 0; p < pieces; ++p) kernel.run(launch, items * p / pieces, items * (p + 1) / pieces, aligned);
-  } catch (const DeviceFault& e) {
-    fault = e.what();
-  }
+    for (int p = 0; p < pieces; ++p)
+      kernel.run(launch, items * p / pieces, items * (p + 1) / pieces, aligned);
+  } catch (const DeviceFault& e) { fault = e.what(); }
   return buffers;
 }
 
@@ -127,14 +135,19 @@ std::string LaunchSample::difference(const std::vector<std::vector<std::byte>>& 
   for (std::size_t a = 0; a < expected.size(); ++a) {
     const DType type = spec_.arguments[a].dtype;
     const std::size_t size = size_of(type);
-    const std::size_t first = spec_.arguments[a].kind == ArgumentSpec::Kind::Iota ? 0 : starts_[a] % size;
+    const std::size_t first =
+        spec_.arguments[a].kind == ArgumentSpec::Kind::Iota ? 0 : starts_[a] % size;
     for (std::size_t at = first; at + size <= expected[a].size(); at += size) {
       std::uint64_t x = 0;
       std::uint64_t y = 0;
       std::memcpy(&x, &expected[a][at], size);
       std::memcpy(&y, &got[a][at], size);
-      if (x == y || (is_float(type) && std::isnan(float_value(type, x)) && std::isnan(float_value(type, y)))) continue;
-      return str("argument ", a, " (", type, ") element ", (static_cast<std::int64_t>(at) - static_cast<std::int64_t>(starts_[a])) / static_cast<std::int64_t>(size),
+      if (x == y ||
+          (is_float(type) && std::isnan(float_value(type, x)) && std::isnan(float_value(type, y))))
+        continue;
+      return str("argument ", a, " (", type, ") element ",
+                 (static_cast<std::int64_t>(at) - static_cast<std::int64_t>(starts_[a])) /
+                     static_cast<std::int64_t>(size),
                  ": expected ", std::hex, x, ", got ", y);
     }
   }

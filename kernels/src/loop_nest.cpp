@@ -8,11 +8,17 @@
 
 namespace spyre::kernels {
 
-
 LoopNest::LoopNest(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame)
-    : kernel_(kernel), isa_(isa), cc_(isa.cc), frame_(frame), pointers_(cc_.newIntPtr("pointers")),
-      strides_(cc_.newIntPtr("strides")), micro_(isa, x86::dword_ptr(frame, offsetof(CallFrame, fault))),
-      values_(kernel.value_count()), cursors_(kernel.spec.arguments.size()), slots_(kernel.saved.size()),
+    : kernel_(kernel),
+      isa_(isa),
+      cc_(isa.cc),
+      frame_(frame),
+      pointers_(cc_.newIntPtr("pointers")),
+      strides_(cc_.newIntPtr("strides")),
+      micro_(isa, x86::dword_ptr(frame, offsetof(CallFrame, fault))),
+      values_(kernel.value_count()),
+      cursors_(kernel.spec.arguments.size()),
+      slots_(kernel.saved.size()),
       offsets_(kernel.spec.arguments.size()) {}
 
 void LoopNest::emit() {
@@ -37,15 +43,18 @@ void LoopNest::emit_uniform() {
 
 void LoopNest::prepare_counters() {
   const std::vector<ArgumentSpec>& arguments = kernel_.spec.arguments;
-  const bool counts = std::any_of(arguments.begin(), arguments.end(),
-                                  [](const ArgumentSpec& a) { return a.kind == ArgumentSpec::Kind::Iota; });
+  const bool counts = std::any_of(arguments.begin(), arguments.end(), [](const ArgumentSpec& a) {
+    return a.kind == ArgumentSpec::Kind::Iota;
+  });
   if (counts || kernel_.reads_position()) lane_index_ = isa_.lane_index();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].kind != ArgumentSpec::Kind::Iota || arguments[i].inner == InnerStride::Zero) continue;
+    if (arguments[i].kind != ArgumentSpec::Kind::Iota || arguments[i].inner == InnerStride::Zero)
+      continue;
     const x86::Gp stride = cc_.newInt64();
     cc_.mov(stride, stride_slot(i, true));
     offsets_[i] = isa_.direct(Micro::Mul, Lane::I64) != 0
-                      ? isa_.each_part(isa_.direct(Micro::Mul, Lane::I64), Lane::I64, lane_index_, isa_.splat(stride))
+                      ? isa_.each_part(isa_.direct(Micro::Mul, Lane::I64), Lane::I64, lane_index_,
+                                       isa_.splat(stride))
                       : isa_.multiply_i64(lane_index_, isa_.splat(stride));
   }
 }
@@ -78,7 +87,8 @@ void LoopNest::open_cursor(std::uint16_t argument) {
 }
 
 std::size_t LoopNest::slot_of(std::uint16_t step) const {
-  return static_cast<std::size_t>(std::find(kernel_.saved.begin(), kernel_.saved.end(), step) - kernel_.saved.begin());
+  return static_cast<std::size_t>(std::find(kernel_.saved.begin(), kernel_.saved.end(), step) -
+                                  kernel_.saved.begin());
 }
 
 void LoopNest::open_slot(std::uint16_t step) {
@@ -132,7 +142,8 @@ void LoopNest::advance_starts_along_inner(int count) {
   }
 }
 
-Lanes LoopNest::load_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Active& active) {
+Lanes LoopNest::load_lanes(std::uint16_t argument, const Cursor& cursor, int copy,
+                           const Active& active) {
   const ArgumentSpec& spec = kernel_.spec.arguments[argument];
   if (spec.kind == ArgumentSpec::Kind::Iota) {
     const Lanes start = isa_.splat(cursor.at);
@@ -140,15 +151,18 @@ Lanes LoopNest::load_lanes(std::uint16_t argument, const Cursor& cursor, int cop
     return isa_.each_part(Inst::kIdVpaddq, Lane::I64, start, offsets_[argument]);
   }
   if (spec.inner == InnerStride::Zero) return isa_.load_splat(spec.dtype, x86::ptr(cursor.at));
-  if (spec.inner == InnerStride::Any) return isa_.load_strided(spec.dtype, cursor.at, cursor.stride, active);
-  return isa_.load(spec.dtype, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)), active);
+  if (spec.inner == InnerStride::Any)
+    return isa_.load_strided(spec.dtype, cursor.at, cursor.stride, active);
+  return isa_.load(spec.dtype, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)),
+                   active);
 }
 
-void LoopNest::store_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Lanes& value,
-                           const Active& active) {
+void LoopNest::store_lanes(std::uint16_t argument, const Cursor& cursor, int copy,
+                           const Lanes& value, const Active& active) {
   const ArgumentSpec& spec = kernel_.spec.arguments[argument];
   if (spec.inner == InnerStride::Unit) {
-    store_dense(argument, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)), value, active);
+    store_dense(argument, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)), value,
+                active);
   } else {
     isa_.store_strided(spec.dtype, cursor.at, cursor.stride, value, active);
   }
@@ -177,9 +191,11 @@ void LoopNest::prepare_streaming(const Segment& segment) {
   cc_.mov(x86::dword_ptr(frame_, offsetof(CallFrame, row_streams)), streams);
 }
 
-void LoopNest::store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value, const Active& active) {
+void LoopNest::store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value,
+                           const Active& active) {
   const DType type = kernel_.spec.arguments[argument].dtype;
-  if (!may_stream_ || !active.all || !VectorIsa::streams(type)) return isa_.store(type, at, value, active);
+  if (!may_stream_ || !active.all || !VectorIsa::streams(type))
+    return isa_.store(type, at, value, active);
   const Lanes in_registers = isa_.in_registers(value);
   const asmjit::Label plain = cc_.newLabel();
   const asmjit::Label done = cc_.newLabel();
@@ -206,8 +222,8 @@ void LoopNest::publish(const Segment& segment, const std::vector<Lanes>& made, V
   for (const Binding& binding : segment.results) values[binding.value] = made[binding.position];
 }
 
-void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<Lanes>& states, int copy,
-                           const Active& active, bool row_constants_loaded) {
+void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<Lanes>& states,
+                           int copy, const Active& active, bool row_constants_loaded) {
   const std::size_t mark = isa_.mark();
   for (const std::uint16_t step : segment.loads) {
     if (row_constants_loaded && argument_of(step).inner == InnerStride::Zero) continue;
@@ -219,7 +235,8 @@ void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<L
     const int offset = copy * isa_.lanes() * width_of(lane);
     values[step] = isa_.load_raw(lane, x86::ptr(slots_[slot_of(step)].at, offset));
   }
-  for (std::size_t i = 0; i < states.size(); ++i) values[kernel_.spec.steps.size() + 1 + i] = states[i];
+  for (std::size_t i = 0; i < states.size(); ++i)
+    values[kernel_.spec.steps.size() + 1 + i] = states[i];
   const std::vector<Lanes> made = micro_.emit(segment, values, active);
   for (const Binding& save : segment.saves) {
     const int offset = copy * isa_.lanes() * made[save.position].width;
@@ -233,7 +250,8 @@ void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<L
 }
 
 void LoopNest::update_state(Lanes& state, const Lanes& value, const Active& active) {
-  const Lanes next = active.all ? value : isa_.select(state.width == 8 ? active.wide : active.mask, value, state);
+  const Lanes next =
+      active.all ? value : isa_.select(state.width == 8 ? active.wide : active.mask, value, state);
   for (int p = 0; p < state.parts(); ++p)
     cc_.emit(Inst::kIdVmovaps, state.part[static_cast<std::size_t>(p)], isa_.reg(next, p));
 }
@@ -243,7 +261,8 @@ std::vector<Lanes> LoopNest::new_states() const {
   for (const LoweredReduction& r : kernel_.reductions) {
     for (const StateRule& rule : r.states) {
       Lanes state{.lane = rule.lane, .width = width_of(rule.lane)};
-      for (int p = 0; p < state.parts(); ++p) state.part[static_cast<std::size_t>(p)] = isa_.fresh();
+      for (int p = 0; p < state.parts(); ++p)
+        state.part[static_cast<std::size_t>(p)] = isa_.fresh();
       states.push_back(state);
     }
   }
@@ -277,9 +296,9 @@ x86::Gp LoopNest::min_with_lanes(const x86::Gp& left) {
 }
 
 int LoopNest::work_of(const Segment& segment) {
-  return static_cast<int>(std::count_if(segment.program.begin(), segment.program.end(), [](const MicroInstruction& in) {
-    return in.op != Micro::Const && in.op != Micro::Input;
-  }));
+  return static_cast<int>(std::count_if(
+      segment.program.begin(), segment.program.end(),
+      [](const MicroInstruction& in) { return in.op != Micro::Const && in.op != Micro::Input; }));
 }
 
 }  // namespace spyre::kernels

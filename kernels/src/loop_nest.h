@@ -35,9 +35,13 @@ class LoopNest {
 
   const ArgumentSpec& argument_of(std::uint16_t step) const;
   bool is_iota(std::uint16_t argument) const;
-  x86::Mem pointer_slot(std::size_t argument) const { return x86::qword_ptr(pointers_, static_cast<int>(argument) * 8); }
+  x86::Mem pointer_slot(std::size_t argument) const {
+    return x86::qword_ptr(pointers_, static_cast<int>(argument) * 8);
+  }
   x86::Mem stride_slot(std::size_t argument, bool inner) const;
-  x86::Mem frame_field(std::size_t offset) const { return x86::qword_ptr(frame_, static_cast<int>(offset)); }
+  x86::Mem frame_field(std::size_t offset) const {
+    return x86::qword_ptr(frame_, static_cast<int>(offset));
+  }
 
   /// Points the cursors of everything that `segment` touches at the current start.
   void open_cursors(const Segment& segment);
@@ -58,12 +62,15 @@ class LoopNest {
   /// Decides whether the stores of this row go past the caches.
   void prepare_streaming(const Segment& segment);
   Lanes load_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Active& active);
-  void store_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Lanes& value, const Active& active);
+  void store_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Lanes& value,
+                   const Active& active);
 
   /// Running states: registers that live through a loop, for the reductions of one pass.
   std::vector<Lanes> new_states() const;
   void reset_states(std::uint16_t pass, std::vector<Lanes>& states);
-  std::size_t state_index(std::uint16_t value) const { return value - kernel_.spec.steps.size() - 1U; }
+  std::size_t state_index(std::uint16_t value) const {
+    return value - kernel_.spec.steps.size() - 1U;
+  }
 
   void set_position(const x86::Gp& position, bool along_lanes, Values& values);
   x86::Gp min_with_lanes(const x86::Gp& left);
@@ -82,7 +89,8 @@ class LoopNest {
   Lanes lane_index_;
 
  private:
-  void store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value, const Active& active);
+  void store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value,
+                   const Active& active);
   void emit_uniform();
   void prepare_counters();
   void open_cursor(std::uint16_t argument);
@@ -91,8 +99,11 @@ class LoopNest {
   void update_state(Lanes& state, const Lanes& value, const Active& active);
 };
 
-std::unique_ptr<LoopNest> make_pointwise_loop(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame);
-std::unique_ptr<LoopNest> make_row_program(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame);
-std::unique_ptr<LoopNest> make_column_program(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame);
+std::unique_ptr<LoopNest> make_pointwise_loop(const LoweredKernel& kernel, VectorIsa& isa,
+                                              x86::Gp frame);
+std::unique_ptr<LoopNest> make_row_program(const LoweredKernel& kernel, VectorIsa& isa,
+                                           x86::Gp frame);
+std::unique_ptr<LoopNest> make_column_program(const LoweredKernel& kernel, VectorIsa& isa,
+                                              x86::Gp frame);
 
 }  // namespace spyre::kernels

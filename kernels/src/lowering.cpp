@@ -46,7 +46,10 @@ void remove_dead(Segment& segment) {
 class SegmentBuilder {
  public:
   SegmentBuilder(const KernelSpec& spec, Segment& segment)
-      : spec_(spec), segment_(segment), builder_(segment.program), values_(spec.steps.size()),
+      : spec_(spec),
+        segment_(segment),
+        builder_(segment.program),
+        values_(spec.steps.size()),
         known_(spec.steps.size()) {}
 
   Builder& builder() { return builder_; }
@@ -140,7 +143,8 @@ class Lowering {
         const std::vector<std::uint16_t>& inputs = step(k).inputs;
         if (std::find(inputs.begin(), inputs.end(), i) == inputs.end()) continue;
         // An Element step may be computed again in several passes: the first decides.
-        const bool result_store = step(k).kind == Step::Kind::Store && step(k).level == Level::Result;
+        const bool result_store =
+            step(k).kind == Step::Kind::Store && step(k).level == Level::Result;
         if (!result_store) home = std::min(home, plan_.pass[k]);
       }
       plan_.pass[i] = home;
@@ -183,21 +187,24 @@ class Lowering {
                          [&](const LoweredReduction& r) { return r.step == number; });
   }
 
-  static std::vector<Value> state_inputs(Builder& b, const LoweredReduction& r, std::uint16_t first) {
+  static std::vector<Value> state_inputs(Builder& b, const LoweredReduction& r,
+                                         std::uint16_t first) {
     std::vector<Value> state;
     for (std::size_t k = 0; k < r.states.size(); ++k)
       state.push_back(b.input(static_cast<std::uint16_t>(first + k), r.states[k].lane));
     return state;
   }
 
-  static void publish_states(Segment& segment, const LoweredReduction& r, const std::vector<Value>& state) {
+  static void publish_states(Segment& segment, const LoweredReduction& r,
+                             const std::vector<Value>& state) {
     for (std::size_t k = 0; k < state.size(); ++k)
       segment.results.push_back({static_cast<std::uint16_t>(r.first_state + k), state[k].index});
   }
 
   Value outcome(Builder& b, std::uint16_t number) const {
     const LoweredReduction& r = reduction_of(number);
-    return kernels::finish(b, step(number).reduction, state_inputs(b, r, r.first_state), step(number).result);
+    return kernels::finish(b, step(number).reduction, state_inputs(b, r, r.first_state),
+                           step(number).result);
   }
 
   void lower_points(std::uint16_t p) {
@@ -216,17 +223,20 @@ class Lowering {
       const auto number = static_cast<std::uint16_t>(i);
       if (needed[i] && step(i).kind == Step::Kind::Load) b.load(number);
       if (needed[i] && step(i).kind == Step::Kind::Apply) b.apply_step(number);
-      if (needed[i] && plan_.saved[i] && plan_.pass[i] == p) segment.saves.push_back({number, b.value(number).index});
+      if (needed[i] && plan_.saved[i] && plan_.pass[i] == p)
+        segment.saves.push_back({number, b.value(number).index});
     }
     lower_sinks(p, b, segment);
     b.finish();
     for (const MicroInstruction& in : segment.program)
-      if (in.op == Micro::Input && in.imm < spec_.steps.size() && plan_.saved[in.imm] && available[in.imm])
+      if (in.op == Micro::Input && in.imm < spec_.steps.size() && plan_.saved[in.imm] &&
+          available[in.imm])
         segment.restores.push_back(static_cast<std::uint16_t>(in.imm));
   }
 
   bool stores_in(std::uint16_t p, std::size_t i) const {
-    return step(i).kind == Step::Kind::Store && step(i).level == Level::Element && plan_.pass[i] == p;
+    return step(i).kind == Step::Kind::Store && step(i).level == Level::Element &&
+           plan_.pass[i] == p;
   }
 
   void lower_sinks(std::uint16_t p, SegmentBuilder& b, Segment& segment) {
@@ -264,8 +274,9 @@ std::uint16_t LoweredKernel::state_count() const {
 }
 
 bool LoweredKernel::reads_position() const {
-  return std::any_of(reductions.begin(), reductions.end(),
-                     [&](const LoweredReduction& r) { return is_arg(spec.steps[r.step].reduction); });
+  return std::any_of(reductions.begin(), reductions.end(), [&](const LoweredReduction& r) {
+    return is_arg(spec.steps[r.step].reduction);
+  });
 }
 
 std::string LoweredKernel::print() const {

@@ -48,7 +48,8 @@ Lanes MicroEmitter::divide_i64(const MicroInstruction& in) {
   return isa_.load_raw(Lane::I64, isa_.slot(0));
 }
 
-void MicroEmitter::divide_i64_lane(const MicroInstruction& in, const x86::Gp& at_a, const x86::Gp& at_b) {
+void MicroEmitter::divide_i64_lane(const MicroInstruction& in, const x86::Gp& at_a,
+                                   const x86::Gp& at_b) {
   const bool quotient = in.op == Micro::IntDivTrunc;
   const asmjit::Label divide = cc_.newLabel();
   const asmjit::Label next = cc_.newLabel();
@@ -99,7 +100,8 @@ Lanes MicroEmitter::math(const MicroInstruction& in) {
   }
   cc_.mov(target, Imm(reinterpret_cast<std::uint64_t>(lanes_function(function, in.lane, width))));
   asmjit::InvokeNode* call = nullptr;
-  cc_.invoke(&call, target, asmjit::FuncSignatureT<void, const void*, const void*, void*, std::size_t>());
+  cc_.invoke(&call, target,
+             asmjit::FuncSignatureT<void, const void*, const void*, void*, std::size_t>());
   call->setArg(0, first);
   call->setArg(1, second);
   call->setArg(2, first);

@@ -14,8 +14,13 @@ bool is_float_lane(Lane lane) { return lane == Lane::F32 || lane == Lane::F64; }
 
 bool commutes(Micro op) {
   switch (op) {
-    case Micro::Add: case Micro::Mul: case Micro::And: case Micro::Or: case Micro::Xor:
-    case Micro::MinNan: case Micro::MaxNan: return true;
+    case Micro::Add:
+    case Micro::Mul:
+    case Micro::And:
+    case Micro::Or:
+    case Micro::Xor:
+    case Micro::MinNan:
+    case Micro::MaxNan: return true;
     default: return false;
   }
 }
@@ -28,7 +33,12 @@ bool is_nan(const Lanes& constant) {
 /// Results of these are in registers that no other value shares.
 bool makes_registers(Micro op) {
   switch (op) {
-    case Micro::Add: case Micro::Sub: case Micro::Mul: case Micro::Div: case Micro::Sqrt: case Micro::Fma: return true;
+    case Micro::Add:
+    case Micro::Sub:
+    case Micro::Mul:
+    case Micro::Div:
+    case Micro::Sqrt:
+    case Micro::Fma: return true;
     default: return false;
   }
 }
@@ -57,7 +67,8 @@ int& MicroEmitter::holders(const x86::Reg& r) {
 
 void MicroEmitter::hold(const Lanes& value, bool lasting) {
   if (value.constant) return;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(value.parts()); ++p) holders(value.part[p]) += lasting ? 1 << 20 : 1;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(value.parts()); ++p)
+    holders(value.part[p]) += lasting ? 1 << 20 : 1;
 }
 
 void MicroEmitter::drop_operand(std::uint16_t index) {
@@ -69,7 +80,8 @@ void MicroEmitter::drop_operand(std::uint16_t index) {
     if (--holders(v.part[p]) == 0) isa_.release(v.part[p]);
 }
 
-std::vector<Lanes> MicroEmitter::emit(const Segment& segment, const std::vector<Lanes>& kernel_values,
+std::vector<Lanes> MicroEmitter::emit(const Segment& segment,
+                                      const std::vector<Lanes>& kernel_values,
                                       const Active& active) {
   program_ = &segment.program;
   active_ = &active;
@@ -80,11 +92,13 @@ std::vector<Lanes> MicroEmitter::emit(const Segment& segment, const std::vector<
     const MicroInstruction& in = (*program_)[i];
     const std::size_t mark = isa_.mark();
     if (in.op == Micro::Const) {
-      values_[i] = in.lane == Lane::Mask ? isa_.mask_constant(in.imm != 0) : VectorIsa::constant(in.lane, in.imm);
+      values_[i] = in.lane == Lane::Mask ? isa_.mask_constant(in.imm != 0)
+                                         : VectorIsa::constant(in.lane, in.imm);
       hold(values_[i], false);
     } else if (in.op == Micro::Input) {
       const Lanes& input = kernel_values[in.imm];
-      ensure(input.constant || input.part[0].isValid(), "a program reads only values made before it");
+      ensure(input.constant || input.part[0].isValid(),
+             "a program reads only values made before it");
       values_[i] = input;
       hold(input, true);
     } else {
@@ -103,15 +117,25 @@ std::vector<Lanes> MicroEmitter::emit(const Segment& segment, const std::vector<
 Lanes MicroEmitter::emit_one(const MicroInstruction& in) {
   const Lanes& a = value(in.a);
   switch (in.op) {
-    case Micro::Eq: case Micro::Ne: case Micro::Lt: case Micro::Le: return isa_.compare(in.op, a, value(in.b));
+    case Micro::Eq:
+    case Micro::Ne:
+    case Micro::Lt:
+    case Micro::Le: return isa_.compare(in.op, a, value(in.b));
     case Micro::Select: return select(in);
     case Micro::MaskToInt: return isa_.mask_to_int(a);
-    case Micro::ToF32: case Micro::ToF64: case Micro::ToI32: case Micro::ToI64: return convert(a, in.lane);
-    case Micro::BitsToFloat: case Micro::BitsToInt: return reinterpret(a, in.lane);
+    case Micro::ToF32:
+    case Micro::ToF64:
+    case Micro::ToI32:
+    case Micro::ToI64: return convert(a, in.lane);
+    case Micro::BitsToFloat:
+    case Micro::BitsToInt: return reinterpret(a, in.lane);
     case Micro::RoundF16: return round_f16(a);
     case Micro::RoundBF16: return round_bf16(a);
-    case Micro::WrapI8: case Micro::WrapU8: case Micro::WrapI16: return wrap(in);
-    case Micro::Math1: case Micro::Math2: return math(in);
+    case Micro::WrapI8:
+    case Micro::WrapU8:
+    case Micro::WrapI16: return wrap(in);
+    case Micro::Math1:
+    case Micro::Math2: return math(in);
     default: return arithmetic(in);
   }
 }
@@ -122,16 +146,27 @@ Lanes MicroEmitter::arithmetic(const MicroInstruction& in) {
   switch (in.op) {
     case Micro::Mul: return isa_.multiply_i64(a, value(in.b));
     case Micro::ShrArith: return isa_.shift_right_arith_i64(a, value(in.b));
-    case Micro::MinNan: case Micro::MaxNan: return min_max(in);
+    case Micro::MinNan:
+    case Micro::MaxNan: return min_max(in);
     case Micro::Fma: return fused_multiply_add(in);
-    case Micro::Sqrt: return unary(in.lane == Lane::F64 ? Inst::kIdVsqrtpd : Inst::kIdVsqrtps, a, in.lane);
-    case Micro::Neg: case Micro::Abs: return sign_operation(in);
-    case Micro::RoundEven: case Micro::Floor: case Micro::Ceil: case Micro::Trunc: return round_to_integral(in);
+    case Micro::Sqrt:
+      return unary(in.lane == Lane::F64 ? Inst::kIdVsqrtpd : Inst::kIdVsqrtps, a, in.lane);
+    case Micro::Neg:
+    case Micro::Abs: return sign_operation(in);
+    case Micro::RoundEven:
+    case Micro::Floor:
+    case Micro::Ceil:
+    case Micro::Trunc: return round_to_integral(in);
     case Micro::Not: return in.lane == Lane::Mask ? isa_.mask_not(a) : bitwise_not(a);
-    case Micro::And: case Micro::Or: case Micro::Xor: return isa_.mask_logic(in.op, a, value(in.b));
+    case Micro::And:
+    case Micro::Or:
+    case Micro::Xor: return isa_.mask_logic(in.op, a, value(in.b));
     case Micro::MulHiU32: return multiply_high(in);
-    case Micro::IntDivTrunc: case Micro::IntRem: return in.lane == Lane::I64 ? divide_i64(in) : divide_i32(in);
-    default: throw InternalError(str("no instructions for micro-op ", name_of(in.op), " on ", name_of(in.lane)));
+    case Micro::IntDivTrunc:
+    case Micro::IntRem: return in.lane == Lane::I64 ? divide_i64(in) : divide_i32(in);
+    default:
+      throw InternalError(
+          str("no instructions for micro-op ", name_of(in.op), " on ", name_of(in.lane)));
   }
 }
 
@@ -143,7 +178,8 @@ Lanes MicroEmitter::direct(InstId id, const MicroInstruction& in) {
 
 Lanes MicroEmitter::unary(InstId id, const Lanes& a, Lane to) {
   Lanes result{.lane = to, .width = width_of(to)};
-  for (int p = 0; p < result.parts(); ++p) result.part[static_cast<std::size_t>(p)] = isa_.emit2(id, isa_.reg(a, p));
+  for (int p = 0; p < result.parts(); ++p)
+    result.part[static_cast<std::size_t>(p)] = isa_.emit2(id, isa_.reg(a, p));
   return result;
 }
 
@@ -161,7 +197,8 @@ Lanes MicroEmitter::bounded(InstId id, const Lanes& bound, const Lanes& a) {
   const Lanes result = isa_.each_part(id, a.lane, isa_.in_registers(bound), a);
   const std::uint64_t sign = a.lane == Lane::F64 ? 1ULL << 63 : 0x80000000U;
   const bool is_max = id == Inst::kIdVmaxps || id == Inst::kIdVmaxpd;
-  if (is_max && bound.bits == 0) return isa_.each_part(isa_.direct(Micro::Add, a.lane), a.lane, result, bound);
+  if (is_max && bound.bits == 0)
+    return isa_.each_part(isa_.direct(Micro::Add, a.lane), a.lane, result, bound);
   if (!is_max && bound.bits == sign) {
     const Lanes zero = VectorIsa::constant(a.lane, 0);
     return isa_.select(isa_.compare(Micro::Eq, result, zero), bound, result);
@@ -180,7 +217,8 @@ Lanes MicroEmitter::min_max(const MicroInstruction& in) {
     return is_min ? isa_.select(less, a, b) : isa_.select(less, b, a);
   }
   const bool wide = in.lane == Lane::F64;
-  const InstId id = is_min ? (wide ? Inst::kIdVminpd : Inst::kIdVminps) : (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps);
+  const InstId id = is_min ? (wide ? Inst::kIdVminpd : Inst::kIdVminps)
+                           : (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps);
   if (a.constant) std::swap(a, b);
   if (b.constant && !is_nan(b)) return bounded(id, b, a);
   const Lanes forward = isa_.each_part(id, in.lane, a, b);
@@ -210,11 +248,13 @@ Lanes MicroEmitter::fused_multiply_add(const MicroInstruction& in) {
     if (value(b).constant) {
       const x86::Vec addend = isa_.reg(value(in.c), p);
       r = consumed(a, p);
-      cc_.emit(wide ? Inst::kIdVfmadd132pd : Inst::kIdVfmadd132ps, r, addend, isa_.rhs(value(b), p));
+      cc_.emit(wide ? Inst::kIdVfmadd132pd : Inst::kIdVfmadd132ps, r, addend,
+               isa_.rhs(value(b), p));
     } else {
       const x86::Vec factor = isa_.reg(value(b), p);
       r = consumed(a, p);
-      cc_.emit(wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, r, factor, isa_.rhs(value(in.c), p));
+      cc_.emit(wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, r, factor,
+               isa_.rhs(value(in.c), p));
     }
     result.part[static_cast<std::size_t>(p)] = r;
   }
@@ -224,22 +264,26 @@ Lanes MicroEmitter::fused_multiply_add(const MicroInstruction& in) {
 Lanes MicroEmitter::sign_operation(const MicroInstruction& in) {
   const Lanes& a = value(in.a);
   if (is_float_lane(in.lane)) {
-    if (in.op == Micro::Neg) return logic(Micro::Xor, a, unsigned_constant(in.lane, 0x80000000U, 1ULL << 63));
+    if (in.op == Micro::Neg)
+      return logic(Micro::Xor, a, unsigned_constant(in.lane, 0x80000000U, 1ULL << 63));
     return logic(Micro::And, a, unsigned_constant(in.lane, 0x7fffffffU, ~(1ULL << 63)));
   }
   if (in.op == Micro::Abs) return integer_abs(a);
-  return isa_.each_part(isa_.direct(Micro::Sub, in.lane), in.lane, VectorIsa::constant(in.lane, 0), a);
+  return isa_.each_part(isa_.direct(Micro::Sub, in.lane), in.lane, VectorIsa::constant(in.lane, 0),
+                        a);
 }
 
 Lanes MicroEmitter::integer_abs(const Lanes& a) {
   if (a.lane == Lane::I32) return unary(Inst::kIdVpabsd, a, a.lane);
   const Lanes zero = VectorIsa::constant(a.lane, 0);
   const Lanes negated = isa_.each_part(Inst::kIdVpsubq, a.lane, zero, a);
-  return isa_.select(isa_.compare(Micro::Lt, isa_.in_registers(a), isa_.in_registers(zero)), negated, a);
+  return isa_.select(isa_.compare(Micro::Lt, isa_.in_registers(a), isa_.in_registers(zero)),
+                     negated, a);
 }
 
 Lanes MicroEmitter::bitwise_not(const Lanes& a) {
-  return logic(Micro::Xor, a, VectorIsa::constant(a.lane, width_of(a.lane) == 8 ? ~0ULL : 0xffffffffULL));
+  return logic(Micro::Xor, a,
+               VectorIsa::constant(a.lane, width_of(a.lane) == 8 ? ~0ULL : 0xffffffffULL));
 }
 
 Lanes MicroEmitter::round_to_integral(const MicroInstruction& in) {
@@ -250,7 +294,8 @@ Lanes MicroEmitter::round_to_integral(const MicroInstruction& in) {
   const Lanes& a = value(in.a);
   Lanes result{.lane = in.lane, .width = width_of(in.lane)};
   for (int p = 0; p < result.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] = isa_.emit3(isa_.round_instruction(in.lane), isa_.reg(a, p), mode);
+    result.part[static_cast<std::size_t>(p)] =
+        isa_.emit3(isa_.round_instruction(in.lane), isa_.reg(a, p), mode);
   return result;
 }
 
@@ -258,7 +303,8 @@ Lanes MicroEmitter::multiply_high(const MicroInstruction& in) {
   const x86::Vec a = isa_.reg(value(in.a), 0);
   const x86::Vec b = isa_.reg(value(in.b), 0);
   const x86::Vec even = isa_.emit3(Inst::kIdVpmuludq, a, b);
-  const x86::Vec odd = isa_.emit3(Inst::kIdVpmuludq, isa_.emit3(Inst::kIdVpsrlq, a, 32), isa_.emit3(Inst::kIdVpsrlq, b, 32));
+  const x86::Vec odd = isa_.emit3(Inst::kIdVpmuludq, isa_.emit3(Inst::kIdVpsrlq, a, 32),
+                                  isa_.emit3(Inst::kIdVpsrlq, b, 32));
   // The high words, as even even odd odd, then put in turn.
   const x86::Vec high = isa_.emit4(Inst::kIdVshufps, even, odd, 0xdd);
   Lanes result{.lane = Lane::I32, .width = 4};
@@ -270,7 +316,8 @@ Lanes MicroEmitter::select(const MicroInstruction& in) {
   const Lanes& mask = value(in.a);
   if (in.lane != Lane::Mask) return isa_.select(mask, value(in.b), value(in.c));
   const Lanes chosen = isa_.mask_logic(Micro::And, mask, value(in.b));
-  return isa_.mask_logic(Micro::Or, chosen, isa_.mask_logic(Micro::And, isa_.mask_not(mask), value(in.c)));
+  return isa_.mask_logic(Micro::Or, chosen,
+                         isa_.mask_logic(Micro::And, isa_.mask_not(mask), value(in.c)));
 }
 
 Lanes MicroEmitter::reinterpret(const Lanes& a, Lane to) {
@@ -324,7 +371,8 @@ Lanes MicroEmitter::wrap(const MicroInstruction& in) {
   if (in.op == Micro::WrapU8) return logic(Micro::And, a, VectorIsa::constant(Lane::I32, 0xff));
   const int unused = in.op == Micro::WrapI8 ? 24 : 16;
   Lanes result{.lane = Lane::I32, .width = 4};
-  result.part[0] = isa_.emit3(Inst::kIdVpsrad, isa_.emit3(Inst::kIdVpslld, isa_.reg(a, 0), unused), unused);
+  result.part[0] =
+      isa_.emit3(Inst::kIdVpsrad, isa_.emit3(Inst::kIdVpslld, isa_.reg(a, 0), unused), unused);
   return result;
 }
 

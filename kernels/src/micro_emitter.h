@@ -16,7 +16,8 @@ class MicroEmitter {
 
   /// `kernel_values[n]` is what Input n reads. Lanes that are not `active` must not fault. Of the values returned,
   /// only those that the segment saves, stores or publishes are still in their registers.
-  std::vector<Lanes> emit(const Segment& segment, const std::vector<Lanes>& kernel_values, const Active& active);
+  std::vector<Lanes> emit(const Segment& segment, const std::vector<Lanes>& kernel_values,
+                          const Active& active);
 
  private:
   Lanes emit_one(const MicroInstruction& in);

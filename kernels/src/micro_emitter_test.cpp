@@ -48,18 +48,22 @@ std::vector<Case> all_cases() {
   using enum Micro;
   const Lane numbers[] = {Lane::F32, Lane::F64, Lane::I32, Lane::I64};
   for (const Lane lane : numbers) {
-    for (const Micro op : {Add, Sub, Mul, Neg, Abs, MinNan, MaxNan, Select}) cases.push_back({op, lane, lane});
+    for (const Micro op : {Add, Sub, Mul, Neg, Abs, MinNan, MaxNan, Select})
+      cases.push_back({op, lane, lane});
     for (const Micro op : {Eq, Ne, Lt, Le}) cases.push_back({op, lane, Lane::Mask});
     cases.push_back({ToF32, lane, Lane::F32});
     cases.push_back({ToF64, lane, Lane::F64});
     cases.push_back({ToI32, lane, Lane::I32});
     cases.push_back({ToI64, lane, Lane::I64});
     if (is_float_lane(lane)) {
-      for (const Micro op : {Div, Sqrt, Fma, RoundEven, Floor, Ceil, Trunc}) cases.push_back({op, lane, lane});
+      for (const Micro op : {Div, Sqrt, Fma, RoundEven, Floor, Ceil, Trunc})
+        cases.push_back({op, lane, lane});
       for (const MathFunction f : {MathFunction::Sin, MathFunction::Fmod})
-        cases.push_back({f == MathFunction::Sin ? Math1 : Math2, lane, lane, static_cast<std::uint64_t>(f)});
+        cases.push_back(
+            {f == MathFunction::Sin ? Math1 : Math2, lane, lane, static_cast<std::uint64_t>(f)});
     } else {
-      for (const Micro op : {And, Or, Xor, Not, Shl, ShrArith, ShrLogical, IntDivTrunc, IntRem}) cases.push_back({op, lane, lane});
+      for (const Micro op : {And, Or, Xor, Not, Shl, ShrArith, ShrLogical, IntDivTrunc, IntRem})
+        cases.push_back({op, lane, lane});
     }
   }
   for (const Micro op : {And, Or, Xor, Not, Select}) cases.push_back({op, Lane::Mask, Lane::Mask});
@@ -85,33 +89,67 @@ class Generator {
     switch (lane) {
       case Lane::F32: return float_bits(raw);
       case Lane::F64: return double_bits(raw);
-      case Lane::I64: return raw % 4 == 0 ? pick(kInteger64) : raw % 4 == 1 ? raw >> 32 : raw % 4 == 2 ? raw % 70 : random_();
-      default: return static_cast<std::uint32_t>(raw % 4 == 0 ? pick(kInteger64) : raw % 4 == 1 ? (raw >> 8) % 40 : random_());
+      case Lane::I64:
+        return raw % 4 == 0   ? pick(kInteger64)
+               : raw % 4 == 1 ? raw >> 32
+               : raw % 4 == 2 ? raw % 70
+                              : random_();
+      default:
+        return static_cast<std::uint32_t>(raw % 4 == 0   ? pick(kInteger64)
+                                          : raw % 4 == 1 ? (raw >> 8) % 40
+                                                         : random_());
     }
   }
 
  private:
-  static constexpr std::array<std::uint64_t, 8> kInteger64{0, 1, ~0ULL, 1ULL << 63, (1ULL << 63) - 1, 1ULL << 31, 0x7fffffff, 0x80000001};
-  static constexpr std::array<double, 20> kSpecial{0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 65504.0, 65520.0, 6e-8, 3e-8,
-      2147483648.0, -2147483648.0, 9223372036854775808.0, -9223372036854775808.0, 4294967296.0, 1e300, 1e-310, 16777217.0};
+  static constexpr std::array<std::uint64_t, 8> kInteger64{
+      0, 1, ~0ULL, 1ULL << 63, (1ULL << 63) - 1, 1ULL << 31, 0x7fffffff, 0x80000001};
+  static constexpr std::array<double, 20> kSpecial{0.0,
+                                                   -0.0,
+                                                   1.0,
+                                                   -1.0,
+                                                   0.5,
+                                                   -0.5,
+                                                   1.5,
+                                                   2.5,
+                                                   65504.0,
+                                                   65520.0,
+                                                   6e-8,
+                                                   3e-8,
+                                                   2147483648.0,
+                                                   -2147483648.0,
+                                                   9223372036854775808.0,
+                                                   -9223372036854775808.0,
+                                                   4294967296.0,
+                                                   1e300,
+                                                   1e-310,
+                                                   16777217.0};
 
-  template <class T, std::size_t N>
-  T pick(const std::array<T, N>& from) { return from[random_() % N]; }
+  template <class T, std::size_t N> T pick(const std::array<T, N>& from) {
+    return from[random_() % N];
+  }
 
   std::uint64_t float_bits(std::uint64_t raw) {
     switch (raw % 8) {
       case 0: return std::bit_cast<std::uint32_t>(static_cast<float>(pick(kSpecial)));
       case 1: return std::bit_cast<std::uint32_t>(raw & 8 ? INFINITY : raw & 16 ? -INFINITY : NAN);
       case 2: return static_cast<std::uint32_t>(raw >> 32);  // any pattern
-      default: return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(raw >> 32)) * 1e-7F);
+      default:
+        return std::bit_cast<std::uint32_t>(
+            static_cast<float>(static_cast<std::int32_t>(raw >> 32)) * 1e-7F);
     }
   }
   std::uint64_t double_bits(std::uint64_t raw) {
     switch (raw % 8) {
       case 0: return std::bit_cast<std::uint64_t>(pick(kSpecial));
-      case 1: return std::bit_cast<std::uint64_t>(static_cast<double>(raw & 8 ? INFINITY : raw & 16 ? -INFINITY : NAN));
+      case 1:
+        return std::bit_cast<std::uint64_t>(static_cast<double>(raw & 8    ? INFINITY
+                                                                : raw & 16 ? -INFINITY
+                                                                           : NAN));
       case 2: return random_();
-      default: return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(random_())) * 1e-15);
+      default:
+        return std::bit_cast<std::uint64_t>(
+            static_cast<double>(static_cast<std::int64_t>(random_())) * 1e-15);
     }
   }
 
@@ -121,21 +159,29 @@ class Generator {
 bool same(Lane lane, std::uint64_t a, std::uint64_t b) {
   if (a == b) return true;
   if (lane == Lane::F32)
-    return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(a))) && std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(b)));
-  if (lane == Lane::F64) return std::isnan(std::bit_cast<double>(a)) && std::isnan(std::bit_cast<double>(b));
+    return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(a))) &&
+           std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(b)));
+  if (lane == Lane::F64)
+    return std::isnan(std::bit_cast<double>(a)) && std::isnan(std::bit_cast<double>(b));
   return false;
 }
 
 /// One case as a pointwise kernel of rank 1: up to three loads, the micro-op, one store.
 class Fixture {
  public:
-  Fixture(const Case& c, Constants constants, Isa isa, Generator& generator) : case_(c), constants_(constants) {
+  Fixture(const Case& c, Constants constants, Isa isa, Generator& generator)
+      : case_(c), constants_(constants) {
     const std::uint8_t operands = operand_count(c.op);
     Segment segment;
     Builder b(segment.program);
     std::array<Value, 3> in{};
     for (std::uint8_t i = 0; i < operands; ++i) in[i] = operand(b, segment, i, generator);
-    MicroInstruction instruction{.op = c.op, .lane = c.out, .a = in[0].index, .b = in[1].index, .c = in[2].index, .imm = c.imm};
+    MicroInstruction instruction{.op = c.op,
+                                 .lane = c.out,
+                                 .a = in[0].index,
+                                 .b = in[1].index,
+                                 .c = in[2].index,
+                                 .imm = c.imm};
     segment.program.push_back(instruction);
     auto last = static_cast<std::uint16_t>(segment.program.size() - 1);
     if (c.out == Lane::Mask) {
@@ -144,7 +190,8 @@ class Fixture {
     }
     out_ = c.out == Lane::Mask ? Lane::I32 : c.out;
     const auto store = static_cast<std::uint16_t>(kernel_.spec.arguments.size());
-    kernel_.spec.arguments.push_back({ArgumentSpec::Kind::Store, storage_of(out_), InnerStride::Unit});
+    kernel_.spec.arguments.push_back(
+        {ArgumentSpec::Kind::Store, storage_of(out_), InnerStride::Unit});
     segment.stores.push_back({store, last});
     kernel_.passes.push_back({Segment{}, segment});
     code_ = emit(kernel_, isa);
@@ -156,7 +203,8 @@ class Fixture {
     const std::size_t width = size_of(storage_of(out_));
     std::vector<std::vector<std::byte>> buffers = inputs_;
     std::vector<std::byte> out((kElements + 64) * 8, std::byte{0xa5});
-    const bool over_input = in_place && !buffers.empty() && size_of(kernel_.spec.arguments[0].dtype) == width;
+    const bool over_input =
+        in_place && !buffers.empty() && size_of(kernel_.spec.arguments[0].dtype) == width;
     std::vector<std::byte>& target = over_input ? buffers[0] : out;
     const std::vector<std::byte> before = target;
     run(buffers, target, n);
@@ -171,7 +219,9 @@ class Fixture {
   }
 
  private:
-  Lane lane_of_operand(std::uint8_t i) const { return case_.op == Micro::Select && i == 0 ? Lane::Mask : case_.in; }
+  Lane lane_of_operand(std::uint8_t i) const {
+    return case_.op == Micro::Select && i == 0 ? Lane::Mask : case_.in;
+  }
 
   Value operand(Builder& b, Segment& segment, std::uint8_t i, Generator& generator) {
     const Lane lane = lane_of_operand(i);
@@ -184,8 +234,12 @@ class Fixture {
       return lane == Lane::Mask ? b.nonzero(constant) : constant;
     }
     const auto step = static_cast<std::uint16_t>(kernel_.spec.steps.size());
-    kernel_.spec.arguments.push_back({ArgumentSpec::Kind::Load, storage_of(stored), InnerStride::Unit});
-    kernel_.spec.steps.push_back({.kind = Step::Kind::Load, .result = storage_of(stored), .level = Level::Element, .argument = step});
+    kernel_.spec.arguments.push_back(
+        {ArgumentSpec::Kind::Load, storage_of(stored), InnerStride::Unit});
+    kernel_.spec.steps.push_back({.kind = Step::Kind::Load,
+                                  .result = storage_of(stored),
+                                  .level = Level::Element,
+                                  .argument = step});
     segment.loads.push_back(step);
     operand_of_load_.push_back(i);
     const Value v = b.input(step, stored);
@@ -206,12 +260,15 @@ class Fixture {
     }
   }
 
-  void run(std::vector<std::vector<std::byte>>& buffers, std::vector<std::byte>& target, std::size_t n) {
+  void run(std::vector<std::vector<std::byte>>& buffers, std::vector<std::byte>& target,
+           std::size_t n) {
     std::vector<std::uint64_t> pointers;
     std::vector<std::int64_t> strides;
-    for (std::size_t a = 0; a < buffers.size(); ++a) pointers.push_back(reinterpret_cast<std::uint64_t>(buffers[a].data()));
+    for (std::size_t a = 0; a < buffers.size(); ++a)
+      pointers.push_back(reinterpret_cast<std::uint64_t>(buffers[a].data()));
     pointers.push_back(reinterpret_cast<std::uint64_t>(target.data()));
-    for (std::size_t a = 0; a < pointers.size(); ++a) strides.insert(strides.end(), {0, size_of(kernel_.spec.arguments[a].dtype)});
+    for (std::size_t a = 0; a < pointers.size(); ++a)
+      strides.insert(strides.end(), {0, size_of(kernel_.spec.arguments[a].dtype)});
     CallFrame frame;
     frame.pointers = pointers.data();
     frame.strides = strides.data();
@@ -252,21 +309,29 @@ class MicroEmitterTest : public testing::TestWithParam<Isa> {
 
 TEST_P(MicroEmitterTest, EveryMicroOpGivesTheInterpretersBits) {
   for (const Case& c : all_cases()) {
-    for (const Constants constants : {Constants::None, Constants::First, Constants::Second, Constants::Third}) {
+    for (const Constants constants :
+         {Constants::None, Constants::First, Constants::Second, Constants::Third}) {
       const int constant_operand = static_cast<int>(constants);
-      if (constant_operand > operand_count(c.op) || (operand_count(c.op) == 1 && constant_operand == 1)) continue;
-      Generator generator(static_cast<std::uint32_t>(c.op) * 8U + static_cast<std::uint32_t>(constants));
+      if (constant_operand > operand_count(c.op) ||
+          (operand_count(c.op) == 1 && constant_operand == 1))
+        continue;
+      Generator generator(static_cast<std::uint32_t>(c.op) * 8U +
+                          static_cast<std::uint32_t>(constants));
       Fixture fixture(c, constants, GetParam(), generator);
       EXPECT_EQ(fixture.differences(kElements, false), 0) << c << " constant " << constant_operand;
-      EXPECT_EQ(fixture.differences(kElements, true), 0) << c << " in place, constant " << constant_operand;
+      EXPECT_EQ(fixture.differences(kElements, true), 0)
+          << c << " in place, constant " << constant_operand;
       for (std::size_t n = 1; n <= 33; ++n)
-        EXPECT_EQ(fixture.differences(n, n % 2 == 0), 0) << c << " of " << n << " elements, constant " << constant_operand;
+        EXPECT_EQ(fixture.differences(n, n % 2 == 0), 0)
+            << c << " of " << n << " elements, constant " << constant_operand;
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, MicroEmitterTest, testing::Values(Isa::Avx2, Isa::Avx512),
-                         [](const auto& isa) { return isa.param == Isa::Avx2 ? "Avx2" : "Avx512"; });
+                         [](const auto& isa) {
+                           return isa.param == Isa::Avx2 ? "Avx2" : "Avx512";
+                         });
 
 }  // namespace
 }  // namespace spyre::kernels

@@ -86,7 +86,8 @@ class PointwiseLoop final : public LoopNest {
 
 }  // namespace
 
-std::unique_ptr<LoopNest> make_pointwise_loop(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame) {
+std::unique_ptr<LoopNest> make_pointwise_loop(const LoweredKernel& kernel, VectorIsa& isa,
+                                              x86::Gp frame) {
   return std::make_unique<PointwiseLoop>(kernel, isa, frame);
 }
 

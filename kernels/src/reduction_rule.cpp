@@ -55,11 +55,13 @@ std::vector<StateRule> state_rules(Reduction r, DType compute) {
     case Reduction::Min: return {{own, extreme(own, false)}};
     case Reduction::Any: return {{Lane::I32, 0}};
     case Reduction::All: return {{Lane::I32, 1}};
-    default: return {{own, extreme(own, r == Reduction::ArgMax)}, {Lane::I64, number(Lane::I64, -1)}};
+    default:
+      return {{own, extreme(own, r == Reduction::ArgMax)}, {Lane::I64, number(Lane::I64, -1)}};
   }
 }
 
-std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position, std::span<const Value> state) {
+std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position,
+                              std::span<const Value> state) {
   switch (r) {
     case Reduction::Sum: return {b.add(state[0], b.convert(x, state[0].lane))};
     case Reduction::Prod: return {b.mul(state[0], b.convert(x, state[0].lane))};
@@ -73,7 +75,8 @@ std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position, 
   return {b.select(take, x, state[0]), b.select(take, position, state[1])};
 }
 
-std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left, std::span<const Value> right) {
+std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left,
+                           std::span<const Value> right) {
   switch (r) {
     case Reduction::Sum: return {b.add(left[0], right[0])};
     case Reduction::Prod: return {b.mul(left[0], right[0])};
@@ -85,7 +88,8 @@ std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left,
   }
   const Value earlier = b.bit_and(ties(b, right[0], left[0]), b.lt(right[1], left[1]));
   const Value better = b.bit_or(beats(b, r, right[0], left[0]), earlier);
-  const Value take = b.bit_and(b.bit_not(is_empty(b, right[1])), b.bit_or(is_empty(b, left[1]), better));
+  const Value take =
+      b.bit_and(b.bit_not(is_empty(b, right[1])), b.bit_or(is_empty(b, left[1]), better));
   return {b.select(take, right[0], left[0]), b.select(take, right[1], left[1])};
 }
 

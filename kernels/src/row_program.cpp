@@ -14,7 +14,8 @@ constexpr int kReductionLanes = 16;
 
 /// The outcome does not depend on the order, so that more than 16 running states may be kept.
 bool any_order(const Step& reduce) {
-  const bool accumulates = reduce.reduction == Reduction::Sum || reduce.reduction == Reduction::Prod;
+  const bool accumulates =
+      reduce.reduction == Reduction::Sum || reduce.reduction == Reduction::Prod;
   return !accumulates || !is_float(reduce.compute);
 }
 
@@ -53,7 +54,8 @@ class RowProgram final : public LoopNest {
       states_.push_back(new_states());
       if (copy < groups()) continue;
       for (const LoweredReduction& r : kernel_.reductions)
-        for (std::size_t k = 0; k < r.states.size() && !any_order(kernel_.spec.steps[r.step]); ++k) {
+        for (std::size_t k = 0; k < r.states.size() && !any_order(kernel_.spec.steps[r.step]);
+             ++k) {
           const std::size_t i = state_index(static_cast<std::uint16_t>(r.first_state + k));
           states_.back()[i] = states_[static_cast<std::size_t>(copy % groups())][i];
         }
@@ -68,7 +70,8 @@ class RowProgram final : public LoopNest {
     for (const StoreOut& store : segment.stores) {
       const x86::Gp at = cc_.newIntPtr();
       cc_.mov(at, pointer_slot(store.argument));
-      isa_.store_first(kernel_.spec.arguments[store.argument].dtype, x86::ptr(at), made[store.position]);
+      isa_.store_first(kernel_.spec.arguments[store.argument].dtype, x86::ptr(at),
+                       made[store.position]);
     }
   }
 
@@ -141,7 +144,8 @@ class RowProgram final : public LoopNest {
       for (const Lanes& part : state) partner.push_back(isa_.shifted(part, distance));
       state = combined(r, state, partner);
     }
-    for (std::size_t k = 0; k < state.size(); ++k) values_[r.first_state + k] = isa_.first_on_all(state[k]);
+    for (std::size_t k = 0; k < state.size(); ++k)
+      values_[r.first_state + k] = isa_.first_on_all(state[k]);
   }
 
   std::vector<Lanes> states_of(const LoweredReduction& r, std::size_t set) const {
@@ -170,7 +174,8 @@ class RowProgram final : public LoopNest {
 
 }  // namespace
 
-std::unique_ptr<LoopNest> make_row_program(const LoweredKernel& kernel, VectorIsa& isa, x86::Gp frame) {
+std::unique_ptr<LoopNest> make_row_program(const LoweredKernel& kernel, VectorIsa& isa,
+                                           x86::Gp frame) {
   return std::make_unique<RowProgram>(kernel, isa, frame);
 }
 

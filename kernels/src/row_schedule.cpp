@@ -11,7 +11,9 @@ namespace {
 /// About the micro-ops that reading a value back from the scratchpad costs.
 constexpr std::size_t kReadBackCost = 3;
 
-bool is_element_store(const Step& s) { return s.kind == Step::Kind::Store && s.level == Level::Element; }
+bool is_element_store(const Step& s) {
+  return s.kind == Step::Kind::Store && s.level == Level::Element;
+}
 
 bool reads_memory(const KernelSpec& spec, std::size_t i) {
   const Step& s = spec.steps[i];
@@ -21,9 +23,14 @@ bool reads_memory(const KernelSpec& spec, std::size_t i) {
 
 std::size_t cost_of(const MicroInstruction& in) {
   switch (in.op) {
-    case Micro::Const: case Micro::Input: return 0;
-    case Micro::Div: case Micro::Sqrt: return 8;
-    case Micro::Math1: case Micro::Math2: case Micro::IntDivTrunc: case Micro::IntRem: return 50;
+    case Micro::Const:
+    case Micro::Input: return 0;
+    case Micro::Div:
+    case Micro::Sqrt: return 8;
+    case Micro::Math1:
+    case Micro::Math2:
+    case Micro::IntDivTrunc:
+    case Micro::IntRem: return 50;
     default: return 1;
   }
 }
@@ -39,7 +46,8 @@ std::vector<std::uint16_t> first_passes(const KernelSpec& spec) {
 }
 
 /// Element steps whose work belongs to pass `p`: what it reduces, keeps and stores.
-std::vector<std::uint16_t> sinks_of(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p) {
+std::vector<std::uint16_t> sinks_of(const KernelSpec& spec, const RowSchedule& plan,
+                                    std::uint16_t p) {
   std::vector<std::uint16_t> sinks;
   for (std::size_t i = 0; i < spec.steps.size(); ++i) {
     const Step& s = spec.steps[i];
@@ -62,7 +70,8 @@ std::vector<bool> available_in(const KernelSpec& spec, const RowSchedule& plan, 
 std::size_t cost_again(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t i) {
   std::vector<bool> available(spec.steps.size());
   for (std::size_t k = 0; k < available.size(); ++k)
-    available[k] = spec.steps[k].level != Level::Element || (plan.saved[k] && plan.pass[k] < plan.pass[i]);
+    available[k] =
+        spec.steps[k].level != Level::Element || (plan.saved[k] && plan.pass[k] < plan.pass[i]);
   const std::vector<bool> needed = needed_steps(spec, {i}, available);
   MicroProgram program;
   Builder b(program);
@@ -85,8 +94,10 @@ std::size_t cost_again(const KernelSpec& spec, const RowSchedule& plan, std::uin
 std::vector<std::uint16_t> passes_needing(const KernelSpec& spec, const RowSchedule& plan) {
   std::vector<std::uint16_t> count(spec.steps.size(), 0);
   for (std::uint16_t p = 0; p < plan.passes; ++p) {
-    const std::vector<bool> needed = needed_steps(spec, sinks_of(spec, plan, p), available_in(spec, plan, p));
-    for (std::size_t i = 0; i < needed.size(); ++i) count[i] = static_cast<std::uint16_t>(count[i] + needed[i]);
+    const std::vector<bool> needed =
+        needed_steps(spec, sinks_of(spec, plan, p), available_in(spec, plan, p));
+    for (std::size_t i = 0; i < needed.size(); ++i)
+      count[i] = static_cast<std::uint16_t>(count[i] + needed[i]);
   }
   return count;
 }
@@ -98,7 +109,9 @@ bool borders_on(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p
   if (std::find(sinks.begin(), sinks.end(), i) != sinks.end()) return true;
   for (std::size_t k = i + std::size_t{1}; k < needed.size(); ++k) {
     const std::vector<std::uint16_t>& inputs = spec.steps[k].inputs;
-    if (needed[k] && plan.pass[k] >= p && std::find(inputs.begin(), inputs.end(), i) != inputs.end()) return true;
+    if (needed[k] && plan.pass[k] >= p &&
+        std::find(inputs.begin(), inputs.end(), i) != inputs.end())
+      return true;
   }
   return false;
 }
@@ -106,7 +119,8 @@ bool borders_on(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p
 void choose_saved(const KernelSpec& spec, RowSchedule& plan) {
   const std::vector<std::uint16_t> uses = passes_needing(spec, plan);
   for (std::uint16_t p = 1; p < plan.passes; ++p) {
-    const std::vector<bool> needed = needed_steps(spec, sinks_of(spec, plan, p), available_in(spec, plan, p));
+    const std::vector<bool> needed =
+        needed_steps(spec, sinks_of(spec, plan, p), available_in(spec, plan, p));
     for (std::size_t i = 0; i < needed.size(); ++i) {
       const auto step = static_cast<std::uint16_t>(i);
       if (!needed[i] || plan.pass[i] >= p || spec.steps[i].kind != Step::Kind::Apply) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "spyre/base/dims.h"
 
@@ -26,18 +27,27 @@ struct Slab {
 class SlabWalker {
  public:
   SlabWalker(const KernelSpec& spec, const LaunchArguments& launch, CallFrame& frame)
-      : spec_(spec), launch_(launch), frame_(frame), inner_(launch.extents[spec.rank - 1]),
-        block_(block_of(spec.form, inner_)), blocks_((inner_ + block_ - 1) / block_),
+      : spec_(spec),
+        launch_(launch),
+        frame_(frame),
+        inner_(launch.extents[spec.rank - 1]),
+        block_(block_of(spec.form, inner_)),
+        blocks_((inner_ + block_ - 1) / block_),
         // Column: the second dimension is reduced inside a slab and does not number items.
         outer_dims_(spec.form == Form::Column ? spec.rank - 2 : spec.rank - 1) {
-    strides_.resize(spec.arguments.size() * 2);
-    for (std::size_t a = 0; a < spec.arguments.size(); ++a) {
+    const std::size_t arguments = spec.arguments.size();
+    if (arguments > kInlineArguments) {
+      many_strides_.resize(arguments * 2);
+      many_pointers_.resize(arguments);
+      strides_ = many_strides_.data();
+      pointers_ = many_pointers_.data();
+    }
+    for (std::size_t a = 0; a < arguments; ++a) {
       strides_[2 * a] = spec.rank >= 2 ? stride(a, spec.rank - 2U) : 0;
       strides_[2 * a + 1] = stride(a, spec.rank - 1U);
     }
-    pointers_.resize(spec.arguments.size());
-    frame_.strides = strides_.data();
-    frame_.pointers = pointers_.data();
+    frame_.strides = strides_;
+    frame_.pointers = pointers_;
     frame_.params = launch.params;
   }
 
@@ -49,7 +59,8 @@ class SlabWalker {
       const std::int64_t blocks = whole_rows ? blocks_ : std::min(left, blocks_ - block);
       Slab slab{.row = item / blocks_, .rows = 1, .first = block * block_, .count = 0};
       slab.count = std::min(inner_, (block + blocks) * block_) - slab.first;
-      if (whole_rows && spec_.form != Form::Column) slab.rows = std::min(left / blocks_, rows_from(slab.row));
+      if (whole_rows && spec_.form != Form::Column)
+        slab.rows = std::min(left / blocks_, rows_from(slab.row));
       place(slab);
       function(&frame_);
       item += slab.rows * blocks;
@@ -75,7 +86,7 @@ class SlabWalker {
       coordinate[d] = rest % launch_.extents[d];
       rest /= launch_.extents[d];
     }
-    for (std::size_t a = 0; a < pointers_.size(); ++a) {
+    for (std::size_t a = 0; a < spec_.arguments.size(); ++a) {
       std::int64_t offset = slab.first * strides_[2 * a + 1];
       for (std::size_t d = 0; d < outer_dims_; ++d) offset += coordinate[d] * stride(a, d);
       pointers_[a] = launch_.bases[a] + static_cast<std::uint64_t>(offset);
@@ -89,14 +100,20 @@ class SlabWalker {
   CallFrame& frame_;
   std::int64_t inner_, block_, blocks_;
   std::size_t outer_dims_;
-  std::vector<std::int64_t> strides_;
-  std::vector<std::uint64_t> pointers_;
+  // Small launches are frequent: no allocation for a usual number of arguments.
+  static constexpr std::size_t kInlineArguments = 16;
+  std::array<std::int64_t, 2 * kInlineArguments> few_strides_;
+  std::array<std::uint64_t, kInlineArguments> few_pointers_;
+  std::vector<std::int64_t> many_strides_;
+  std::vector<std::uint64_t> many_pointers_;
+  std::int64_t* strides_ = few_strides_.data();  // [argument][2], as in CallFrame
+  std::uint64_t* pointers_ = few_pointers_.data();
 };
 
 }  // namespace
 
-void for_each_slab(const KernelSpec& spec, const LaunchArguments& launch, std::int64_t first, std::int64_t last,
-                   CallFrame& frame, CompiledFunction run) {
+void for_each_slab(const KernelSpec& spec, const LaunchArguments& launch, std::int64_t first,
+                   std::int64_t last, CallFrame& frame, CompiledFunction run) {
   SlabWalker(spec, launch, frame).run(first, last, run);
 }
 

@@ -15,20 +15,27 @@ class SpecBuilder {
     spec_.rank = rank;
   }
 
-  std::uint16_t load(DType type, InnerStride inner = InnerStride::Unit, Level level = Level::Element) {
+  std::uint16_t load(DType type, InnerStride inner = InnerStride::Unit,
+                     Level level = Level::Element) {
     return argument_step(Step::Kind::Load, ArgumentSpec::Kind::Load, type, inner, level);
   }
 
   std::uint16_t iota(InnerStride inner = InnerStride::Any) {
-    return argument_step(Step::Kind::Load, ArgumentSpec::Kind::Iota, DType::I64, inner, Level::Element);
+    return argument_step(Step::Kind::Load, ArgumentSpec::Kind::Iota, DType::I64, inner,
+                         Level::Element);
   }
 
   std::uint16_t param(DType type) {
-    Step s{.kind = Step::Kind::Param, .compute = type, .result = type, .level = Level::Uniform, .argument = spec_.params++};
+    Step s{.kind = Step::Kind::Param,
+           .compute = type,
+           .result = type,
+           .level = Level::Uniform,
+           .argument = spec_.params++};
     return push(s);
   }
 
-  std::uint16_t apply(std::string_view name, DType compute, DType result, std::vector<std::uint16_t> inputs) {
+  std::uint16_t apply(std::string_view name, DType compute, DType result,
+                      std::vector<std::uint16_t> inputs) {
     Step s{.kind = Step::Kind::Apply, .op = op_named(name), .compute = compute, .result = result};
     for (const std::uint16_t i : inputs) s.level = std::max(s.level, spec_.steps[i].level);
     s.inputs = std::move(inputs);
@@ -39,7 +46,11 @@ class SpecBuilder {
   }
 
   std::uint16_t reduce(Reduction reduction, DType compute, DType result, std::uint16_t input) {
-    Step s{.kind = Step::Kind::Reduce, .reduction = reduction, .compute = compute, .result = result, .level = Level::Result};
+    Step s{.kind = Step::Kind::Reduce,
+           .reduction = reduction,
+           .compute = compute,
+           .result = result,
+           .level = Level::Result};
     s.inputs = {input};
     return push(s);
   }
@@ -49,7 +60,8 @@ class SpecBuilder {
     store_at(per_row ? Level::Result : Level::Element, value, type, inner);
   }
   void store_at(Level level, std::uint16_t value, DType type, InnerStride inner) {
-    const std::uint16_t step = argument_step(Step::Kind::Store, ArgumentSpec::Kind::Store, type, inner, level);
+    const std::uint16_t step =
+        argument_step(Step::Kind::Store, ArgumentSpec::Kind::Store, type, inner, level);
     spec_.steps[step].inputs = {value};
   }
 
@@ -60,7 +72,8 @@ class SpecBuilder {
   }
 
  private:
-  std::uint16_t argument_step(Step::Kind kind, ArgumentSpec::Kind argument, DType type, InnerStride inner, Level level) {
+  std::uint16_t argument_step(Step::Kind kind, ArgumentSpec::Kind argument, DType type,
+                              InnerStride inner, Level level) {
     spec_.arguments.push_back({argument, type, inner});
     Step s{.kind = kind, .compute = type, .result = type, .level = level};
     s.argument = static_cast<std::uint16_t>(spec_.arguments.size() - 1);

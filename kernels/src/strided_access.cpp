@@ -9,7 +9,8 @@ namespace {
 
 using asmjit::Imm;
 
-void move_element(x86::Compiler& cc, int size, const x86::Mem& to, const x86::Mem& from, const x86::Gp& r) {
+void move_element(x86::Compiler& cc, int size, const x86::Mem& to, const x86::Mem& from,
+                  const x86::Gp& r) {
   switch (size) {
     case 1:
       cc.movzx(r.r32(), from.cloneResized(1));
@@ -23,9 +24,7 @@ void move_element(x86::Compiler& cc, int size, const x86::Mem& to, const x86::Me
       cc.mov(r.r32(), from.cloneResized(4));
       cc.mov(to.cloneResized(4), r.r32());
       break;
-    default:
-      cc.mov(r, from.cloneResized(8));
-      cc.mov(to.cloneResized(8), r);
+    default: cc.mov(r, from.cloneResized(8)); cc.mov(to.cloneResized(8), r);
   }
 }
 
@@ -35,7 +34,8 @@ x86::Gp load_small(x86::Compiler& cc, DType type, const x86::Mem& at) {
   switch (type) {
     case DType::I8: cc.movsx(r, at.cloneResized(1)); break;
     case DType::I16: cc.movsx(r, at.cloneResized(2)); break;
-    case DType::Bool: case DType::U8: cc.movzx(r, at.cloneResized(1)); break;
+    case DType::Bool:
+    case DType::U8: cc.movzx(r, at.cloneResized(1)); break;
     default: cc.movzx(r, at.cloneResized(2));
   }
   if (type == DType::BF16) cc.shl(r, 16);
@@ -53,8 +53,9 @@ void store_small(x86::Compiler& cc, DType type, const x86::Mem& at, const x86::G
 
 }  // namespace
 
-void VectorIsa::copy_elements(int size, const x86::Mem& to, const x86::Gp& to_stride, const x86::Mem& from,
-                              const x86::Gp& from_stride, const Active& active) {
+void VectorIsa::copy_elements(int size, const x86::Mem& to, const x86::Gp& to_stride,
+                              const x86::Mem& from, const x86::Gp& from_stride,
+                              const Active& active) {
   const x86::Gp source = cc.newIntPtr();
   const x86::Gp target = cc.newIntPtr();
   const x86::Gp element = cc.newInt64();
@@ -91,13 +92,14 @@ void VectorIsa::copy_elements(int size, const x86::Mem& to, const x86::Gp& to_st
   cc.bind(done);
 }
 
-Lanes VectorIsa::load_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Active& active) {
+Lanes VectorIsa::load_strided(DType type, const x86::Gp& at, const x86::Gp& stride,
+                              const Active& active) {
   copy_elements(size_of(type), slot(0), x86::Gp(), x86::ptr(at), stride, active);
   return load(type, slot(0), Active{});
 }
 
-void VectorIsa::store_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Lanes& value,
-                              const Active& active) {
+void VectorIsa::store_strided(DType type, const x86::Gp& at, const x86::Gp& stride,
+                              const Lanes& value, const Active& active) {
   store(type, slot(0), value, Active{});
   copy_elements(size_of(type), x86::ptr(at), stride, slot(0), x86::Gp(), active);
 }

@@ -48,7 +48,8 @@ x86::Vec VectorIsa::materialise(std::uint8_t width, std::uint64_t bits) {
     return r;
   }
   const asmjit::ConstPoolScope scope = asmjit::ConstPoolScope::kLocal;
-  cc.emit(width == 8 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, r, cc.newConst(scope, &bits, width));
+  cc.emit(width == 8 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, r,
+          cc.newConst(scope, &bits, width));
   return r;
 }
 
@@ -96,7 +97,8 @@ x86::Vec VectorIsa::emit4(InstId id, const Operand_& a, const Operand_& b, int i
 
 Lanes VectorIsa::each_part(InstId id, Lane lane, const Lanes& a, const Lanes& b) {
   Lanes result{.lane = lane, .width = a.width};
-  for (int p = 0; p < a.parts(); ++p) result.part[static_cast<std::size_t>(p)] = emit3(id, reg(a, p), rhs(b, p));
+  for (int p = 0; p < a.parts(); ++p)
+    result.part[static_cast<std::size_t>(p)] = emit3(id, reg(a, p), rhs(b, p));
   return result;
 }
 
@@ -132,7 +134,8 @@ Lanes VectorIsa::lane_index() {
   for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<std::int64_t>(i);
   const std::size_t per_part = static_cast<std::size_t>(lanes()) / 2;
   for (std::size_t p = 0; p < 2; ++p) {
-    const x86::Mem data = cc.newConst(asmjit::ConstPoolScope::kLocal, &index[p * per_part], per_part * 8);
+    const x86::Mem data =
+        cc.newConst(asmjit::ConstPoolScope::kLocal, &index[p * per_part], per_part * 8);
     result.part[p] = emit2(Inst::kIdVmovups, data);
   }
   return result;
@@ -153,7 +156,8 @@ void VectorIsa::store_raw(const x86::Mem& at, const Lanes& value) {
 Lanes VectorIsa::load_raw(Lane lane, const x86::Mem& at) {
   Lanes result{.lane = lane, .width = width_of(lane)};
   for (int p = 0; p < result.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVmovups, at.cloneAdjusted(p * register_bytes()));
+    result.part[static_cast<std::size_t>(p)] =
+        emit2(Inst::kIdVmovups, at.cloneAdjusted(p * register_bytes()));
   return result;
 }
 

@@ -18,7 +18,9 @@ namespace Inst = asmjit::x86::Inst;
 using asmjit::InstId;
 using asmjit::Operand_;
 
-constexpr std::uint8_t width_of(Lane lane) { return lane == Lane::F64 || lane == Lane::I64 ? 8 : 4; }
+constexpr std::uint8_t width_of(Lane lane) {
+  return lane == Lane::F64 || lane == Lane::I64 ? 8 : 4;
+}
 
 /// One value on every lane: one register of 4-byte lanes, or two registers of 8-byte lanes. A mask has the
 /// width of the comparison that made it. A constant is not in a register until an instruction needs it there.
@@ -97,7 +99,8 @@ class VectorIsa {
   void store_streaming(DType type, const x86::Mem& at, const Lanes& value);
   static bool streams(DType type) { return size_of(type) >= 4; }
   Lanes load_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Active& active);
-  void store_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Lanes& value, const Active& active);
+  void store_strided(DType type, const x86::Gp& at, const x86::Gp& stride, const Lanes& value,
+                     const Active& active);
   Lanes load_splat(DType type, const x86::Mem& at);
   void store_first(DType type, const x86::Mem& at, const Lanes& value);
   Lanes splat(const x86::Gp& value);  // I64
@@ -121,8 +124,7 @@ class VectorIsa {
   // Virtual registers are used again once their value is dead: the register allocator's time grows with their number.
   /// Registers handed out from now on can be given back together.
   std::size_t mark() const { return handed_out_.size(); }
-  template <class Keep>
-  void release_since(std::size_t mark, Keep keep) {
+  template <class Keep> void release_since(std::size_t mark, Keep keep) {
     std::size_t kept = mark;
     for (std::size_t i = mark; i < handed_out_.size(); ++i) {
       if (keep(handed_out_[i])) {
@@ -150,9 +152,9 @@ class VectorIsa {
  private:
   x86::Reg hand_out(const x86::Reg& r);
 
-  std::vector<x86::Reg> handed_out_;           // in order; may name a register twice
+  std::vector<x86::Reg> handed_out_;  // in order; may name a register twice
   std::vector<x86::Reg> free_vectors_, free_masks_;
-  std::vector<bool> in_use_;                   // by virtual register index
+  std::vector<bool> in_use_;  // by virtual register index
   std::array<x86::Mem, 2> slots_{};
   std::array<bool, 2> has_slot_{};
 };

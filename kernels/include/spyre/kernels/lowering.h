@@ -41,7 +41,7 @@ struct LoweredReduction {
   std::uint16_t pass = 0;
   std::uint16_t first_state = 0;  // kernel value of its first state
   std::vector<StateRule> states;
-  Segment combine;                // reads states and their partners, results are the new states
+  Segment combine;  // reads states and their partners, results are the new states
 };
 
 /// One walk over the points of a row (Row), of a column (Column), or of everything (Pointwise).
@@ -62,8 +62,12 @@ struct LoweredKernel {
   std::uint16_t position_value() const { return static_cast<std::uint16_t>(spec.steps.size()); }
   std::uint16_t state_count() const;
   /// The kernel value that `state` is combined with.
-  std::uint16_t partner(std::uint16_t state) const { return static_cast<std::uint16_t>(state + state_count()); }
-  std::size_t value_count() const { return spec.steps.size() + 1 + 2 * static_cast<std::size_t>(state_count()); }
+  std::uint16_t partner(std::uint16_t state) const {
+    return static_cast<std::uint16_t>(state + state_count());
+  }
+  std::size_t value_count() const {
+    return spec.steps.size() + 1 + 2 * static_cast<std::size_t>(state_count());
+  }
   bool reads_position() const;
   std::string print() const;
 };

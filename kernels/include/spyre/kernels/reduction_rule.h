@@ -18,10 +18,12 @@ struct StateRule {
 std::vector<StateRule> state_rules(Reduction r, DType compute);
 
 /// The state after one more element: `x` in the compute type, at I64 `position` along the reduced dimension.
-std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position, std::span<const Value> state);
+std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position,
+                              std::span<const Value> state);
 
 /// The state of the elements of both sides together.
-std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left, std::span<const Value> right);
+std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left,
+                           std::span<const Value> right);
 
 /// The outcome, in storage type `result`.
 Value finish(Builder& b, Reduction r, std::span<const Value> state, DType result);
