@@ -70,12 +70,15 @@ def test_walls_hold(pattern):
 
 def test_private_headers_stay_private():
     """A header under <layer>/src is included by that layer alone, by its bare name."""
-    private = {p.name: folder_of(p) for p in cpp_files() if p.suffix == ".h" and "src" in p.parts}
+    owners: dict[str, set[str]] = {}
+    for path in cpp_files():
+        if path.suffix == ".h" and "src" in path.parts:
+            owners.setdefault(path.name, set()).add(folder_of(path))
     wrong = [
         f"{shown(path)} includes {target}"
         for path in cpp_files()
         for target in includes(path)
-        if target in private and private[target] != folder_of(path)
+        if target in owners and folder_of(path) not in owners[target]
     ]
     assert not wrong
 
