@@ -91,9 +91,13 @@ def target_of(header: Path) -> str:
 
 
 def test_public_units_of_the_torch_free_layers_are_reached_by_tests():
+    """Headers of templates and of op rows have no unit of their own: what uses them is tested."""
     reached = reached_by_tests()
-    folders = [f"{layer}/include" for layer in ("base", "device_sim", "kernels", "lazy")]
-    assert [shown(h) for folder in folders for h in cpp_files(folder) if target_of(h) not in reached] == []
+    unreached = []
+    for layer in ("base", "device_sim", "kernels", "lazy"):
+        units = [h for h in cpp_files(f"{layer}/include") if (ROOT / layer / "src" / f"{h.stem}.cpp").exists()]
+        unreached += [shown(header) for header in units if target_of(header) not in reached]
+    assert unreached == []
 
 
 def test_python_files_say_what_they_are():
