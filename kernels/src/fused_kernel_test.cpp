@@ -309,6 +309,39 @@ TEST_P(FusedKernelTest, ResultsTooLargeForTheCachesAreTheSame) {
   }
 }
 
+TEST_P(FusedKernelTest, MoreArgumentsThanRegisters) {
+  SpecBuilder b(Form::Pointwise, 2);
+  std::vector<std::uint16_t> loads;
+  for (int i = 0; i < 28; ++i)
+    loads.push_back(b.load(DType::F32, i % 9 == 8 ? InnerStride::Any : InnerStride::Unit));
+  for (int i = 0; i < 4; ++i) {
+    std::uint16_t sum = loads[0];
+    for (const std::uint16_t x : loads)
+      sum = b.apply(i % 2 ? "maximum" : "mul", DType::F32, {sum, x});
+    b.store(sum, DType::F32);
+  }
+  check(b.spec(), {{3, 5}, {2, 100}, {1, 1000}});
+}
+
+TEST_P(FusedKernelTest, MoreMasksThanRegisters) {
+  for (const DType type : {DType::F32, DType::F64}) {
+    SpecBuilder b(Form::Pointwise);
+    const std::uint16_t x = b.load(type);
+    const std::uint16_t y = b.load(type);
+    std::vector<std::uint16_t> masks;
+    for (int i = 0; i < 12; ++i) {
+      const std::uint16_t shifted = b.apply("mul", type, {y, b.param(type)});
+      masks.push_back(b.apply(i % 2 ? "lt" : "ge", type, DType::Bool, {x, shifted}));
+    }
+    std::uint16_t chosen = x;
+    for (std::size_t i = masks.size(); i-- > 0;)
+      chosen = b.apply("where", type, {masks[i], chosen, y});
+    for (const std::uint16_t mask : masks) chosen = b.apply("where", type, {mask, y, chosen});
+    b.store(chosen, type);
+    check(b.spec(), {{7}, {100}});
+  }
+}
+
 TEST_P(FusedKernelTest, LongProgramsAreStillCorrect) {
   SpecBuilder b(Form::Pointwise);
   std::vector<std::uint16_t> values{b.load(DType::F32), b.load(DType::F32)};

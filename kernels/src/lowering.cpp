@@ -14,32 +14,21 @@ namespace {
 void remove_dead(Segment& segment) {
   const MicroProgram& program = segment.program;
   std::vector<bool> live(program.size());
-  for (const Binding& x : segment.saves) live[x.position] = true;
-  for (const Binding& x : segment.results) live[x.position] = true;
-  for (const StoreOut& x : segment.stores) live[x.position] = true;
-  for (std::size_t i = program.size(); i-- > 0;) {
-    if (!live[i]) continue;
-    const std::uint8_t operands = operand_count(program[i].op);
-    if (operands > 0) live[program[i].a] = true;
-    if (operands > 1) live[program[i].b] = true;
-    if (operands > 2) live[program[i].c] = true;
-  }
+  const auto mark = [&](std::uint16_t i) { live[i] = true; };
+  segment.each_output(mark);
+  for (std::size_t i = program.size(); i-- > 0;)
+    if (live[i]) each_operand(program[i], mark);
   std::vector<std::uint16_t> renumbered(program.size());
+  const auto renumber = [&](std::uint16_t& i) { i = renumbered[i]; };
   MicroProgram kept;
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (!live[i]) continue;
-    MicroInstruction in = program[i];
-    const std::uint8_t operands = operand_count(in.op);
-    if (operands > 0) in.a = renumbered[in.a];
-    if (operands > 1) in.b = renumbered[in.b];
-    if (operands > 2) in.c = renumbered[in.c];
     renumbered[i] = static_cast<std::uint16_t>(kept.size());
-    kept.push_back(in);
+    kept.push_back(program[i]);
+    each_operand(kept.back(), renumber);
   }
   segment.program = std::move(kept);
-  for (Binding& x : segment.saves) x.position = renumbered[x.position];
-  for (Binding& x : segment.results) x.position = renumbered[x.position];
-  for (StoreOut& x : segment.stores) x.position = renumbered[x.position];
+  segment.each_output(renumber);
 }
 
 /// Appends steps to one segment. Steps of other segments are read as kernel values. Confined to lower().
@@ -209,29 +198,29 @@ class Lowering {
 
   void lower_points(std::uint16_t p) {
     Segment& segment = out_.passes[p].points;
-    std::vector<bool> available(spec_.steps.size());
-    std::vector<std::uint16_t> roots;
-    for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
-      available[i] = step(i).level != Level::Element || (plan_.saved[i] && plan_.pass[i] < p);
-      const bool reduces = step(i).kind == Step::Kind::Reduce && plan_.pass[i] == p + 1;
-      if (reduces || stores_in(p, i)) roots.push_back(step(i).inputs[0]);
-      if (plan_.saved[i] && plan_.pass[i] == p) roots.push_back(static_cast<std::uint16_t>(i));
-    }
-    const std::vector<bool> needed = needed_steps(spec_, roots, available);
+    const std::vector<bool> available = available_in(spec_, plan_, p);
+    const std::vector<bool> needed = needed_steps(spec_, sinks_of(spec_, plan_, p), available);
     SegmentBuilder b(spec_, segment);
     for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+      if (!needed[i]) continue;
       const auto number = static_cast<std::uint16_t>(i);
-      if (needed[i] && step(i).kind == Step::Kind::Load) b.load(number);
-      if (needed[i] && step(i).kind == Step::Kind::Apply) b.apply_step(number);
-      if (needed[i] && plan_.saved[i] && plan_.pass[i] == p)
+      if (step(i).kind == Step::Kind::Load) b.load(number);
+      if (step(i).kind == Step::Kind::Apply) b.apply_step(number);
+      if (plan_.saved[i] && plan_.pass[i] == p)
         segment.saves.push_back({number, b.value(number).index});
     }
     lower_sinks(p, b, segment);
     b.finish();
-    for (const MicroInstruction& in : segment.program)
-      if (in.op == Micro::Input && in.imm < spec_.steps.size() && plan_.saved[in.imm] &&
-          available[in.imm])
+    note_restores(segment, available);
+  }
+
+  /// What the program reads of the values that earlier passes kept.
+  void note_restores(Segment& segment, const std::vector<bool>& available) const {
+    for (const MicroInstruction& in : segment.program) {
+      if (in.op != Micro::Input || in.imm >= spec_.steps.size()) continue;
+      if (plan_.saved[in.imm] && available[in.imm])
         segment.restores.push_back(static_cast<std::uint16_t>(in.imm));
+    }
   }
 
   bool stores_in(std::uint16_t p, std::size_t i) const {

@@ -47,16 +47,10 @@ bool makes_registers(Micro op) {
 
 void MicroEmitter::count_uses(const Segment& segment) {
   uses_.assign(segment.program.size(), 0);
-  for (const MicroInstruction& in : segment.program) {
-    const int operands = operand_count(in.op);
-    if (operands > 0) ++uses_[in.a];
-    if (operands > 1) ++uses_[in.b];
-    if (operands > 2) ++uses_[in.c];
-  }
-  for (const Binding& x : segment.saves) ++uses_[x.position];
-  for (const Binding& x : segment.results) ++uses_[x.position];
-  for (const StoreOut& x : segment.stores) ++uses_[x.position];
+  for (const MicroInstruction& in : segment.program)
+    each_operand(in, [&](std::uint16_t i) { ++uses_[i]; });
   remaining_ = uses_;
+  segment.each_output([&](std::uint16_t i) { ++remaining_[i]; });
 }
 
 int& MicroEmitter::holders(const x86::Reg& r) {
@@ -106,10 +100,7 @@ std::vector<Lanes> MicroEmitter::emit(const Segment& segment,
       hold(values_[i], false);
     }
     isa_.release_since(mark, [&](const x86::Reg& r) { return holders(r) > 0; });
-    const int operands = operand_count(in.op);
-    if (operands > 0) drop_operand(in.a);
-    if (operands > 1) drop_operand(in.b);
-    if (operands > 2) drop_operand(in.c);
+    each_operand(in, [&](std::uint16_t operand) { drop_operand(operand); });
   }
   return std::move(values_);
 }

@@ -45,34 +45,9 @@ std::vector<std::uint16_t> first_passes(const KernelSpec& spec) {
   return pass;
 }
 
-/// Element steps whose work belongs to pass `p`: what it reduces, keeps and stores.
-std::vector<std::uint16_t> sinks_of(const KernelSpec& spec, const RowSchedule& plan,
-                                    std::uint16_t p) {
-  std::vector<std::uint16_t> sinks;
-  for (std::size_t i = 0; i < spec.steps.size(); ++i) {
-    const Step& s = spec.steps[i];
-    const bool reduces_here = s.kind == Step::Kind::Reduce && plan.pass[i] == p + 1;
-    if (reduces_here || (is_element_store(s) && plan.pass[i] == p)) sinks.push_back(s.inputs[0]);
-    if (plan.saved[i] && plan.pass[i] == p) sinks.push_back(static_cast<std::uint16_t>(i));
-  }
-  return sinks;
-}
-
-/// What a pass may use without computing it: everything that is not per element, and kept values of earlier ones.
-std::vector<bool> available_in(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p) {
-  std::vector<bool> available(spec.steps.size());
-  for (std::size_t i = 0; i < available.size(); ++i)
-    available[i] = spec.steps[i].level != Level::Element || (plan.saved[i] && plan.pass[i] < p);
-  return available;
-}
-
 /// Micro-ops and loads to compute step `i` anew.
 std::size_t cost_again(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t i) {
-  std::vector<bool> available(spec.steps.size());
-  for (std::size_t k = 0; k < available.size(); ++k)
-    available[k] =
-        spec.steps[k].level != Level::Element || (plan.saved[k] && plan.pass[k] < plan.pass[i]);
-  const std::vector<bool> needed = needed_steps(spec, {i}, available);
+  const std::vector<bool> needed = needed_steps(spec, {i}, available_in(spec, plan, plan.pass[i]));
   MicroProgram program;
   Builder b(program);
   std::vector<Value> values(spec.steps.size());
@@ -144,6 +119,25 @@ void delay_stores(const KernelSpec& spec, RowSchedule& plan) {
 }
 
 }  // namespace
+
+std::vector<std::uint16_t> sinks_of(const KernelSpec& spec, const RowSchedule& plan,
+                                    std::uint16_t p) {
+  std::vector<std::uint16_t> sinks;
+  for (std::size_t i = 0; i < spec.steps.size(); ++i) {
+    const Step& s = spec.steps[i];
+    const bool reduces_here = s.kind == Step::Kind::Reduce && plan.pass[i] == p + 1;
+    if (reduces_here || (is_element_store(s) && plan.pass[i] == p)) sinks.push_back(s.inputs[0]);
+    if (plan.saved[i] && plan.pass[i] == p) sinks.push_back(static_cast<std::uint16_t>(i));
+  }
+  return sinks;
+}
+
+std::vector<bool> available_in(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p) {
+  std::vector<bool> available(spec.steps.size());
+  for (std::size_t i = 0; i < available.size(); ++i)
+    available[i] = spec.steps[i].level != Level::Element || (plan.saved[i] && plan.pass[i] < p);
+  return available;
+}
 
 std::vector<bool> needed_steps(const KernelSpec& spec, const std::vector<std::uint16_t>& roots,
                                const std::vector<bool>& available) {

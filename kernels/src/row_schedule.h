@@ -1,4 +1,4 @@
-// spyre/kernels/row_schedule.h — in which pass over a row each step is computed, and what is kept between passes.
+// spyre/kernels/row_schedule.h — in which pass over a row (or over everything) each step is computed, and what is kept between passes.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -16,6 +16,14 @@ struct RowSchedule {
 };
 
 RowSchedule schedule(const KernelSpec& spec);
+
+/// Element steps whose work belongs to pass `p`: what it reduces, keeps and stores.
+std::vector<std::uint16_t> sinks_of(const KernelSpec& spec, const RowSchedule& plan,
+                                    std::uint16_t p);
+
+/// What pass `p` may use without computing it: everything that is not per element, and kept values of
+/// earlier passes.
+std::vector<bool> available_in(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p);
 
 /// The steps that must be computed or loaded to give `roots`, not looking behind `available` ones.
 std::vector<bool> needed_steps(const KernelSpec& spec, const std::vector<std::uint16_t>& roots,

@@ -25,6 +25,14 @@ struct StoreOut {
   std::uint16_t position = 0;
 };
 
+/// Calls `f` on the number of each operand of `in`.
+template <class Instruction, class F> void each_operand(Instruction& in, F f) {
+  const std::uint8_t operands = operand_count(in.op);
+  if (operands > 0) f(in.a);
+  if (operands > 1) f(in.b);
+  if (operands > 2) f(in.c);
+}
+
 /// A program and what surrounds it. All inputs that it reads are loaded, kept, or made by an earlier segment.
 struct Segment {
   MicroProgram program;
@@ -33,6 +41,18 @@ struct Segment {
   std::vector<Binding> saves;           // values put into the scratchpad row
   std::vector<Binding> results;         // values for later segments, or new reduction states
   std::vector<StoreOut> stores;
+
+  /// Calls `f` on the number of each instruction whose value leaves the program.
+  template <class F> void each_output(F f) {
+    for (Binding& x : saves) f(x.position);
+    for (Binding& x : results) f(x.position);
+    for (StoreOut& x : stores) f(x.position);
+  }
+  template <class F> void each_output(F f) const {
+    for (const Binding& x : saves) f(x.position);
+    for (const Binding& x : results) f(x.position);
+    for (const StoreOut& x : stores) f(x.position);
+  }
 };
 
 /// A reduction whose states are complete after its pass.
