@@ -73,6 +73,36 @@ TEST_F(CachingTest, AllModesGiveTheSameBits) {
   EXPECT_EQ(flushes(FlushReason::EagerMode), 2U * 6U);
 }
 
+TEST_F(CachingTest, EveryMissHasACause) {
+  const auto misses = [&](MissCause cause) { return device.stats().plan_misses[static_cast<std::size_t>(cause)]; };
+  const auto add = [&](const Dims& sizes) {
+    apply("add", {number(1), number(2)}, empty(sizes));
+    const DeviceTensor kept = empty(sizes);
+    apply("add", {number(1), number(2)}, kept);
+    device.synchronize(kStream);
+  };
+  add({8});
+  EXPECT_EQ(misses(MissCause::NewProgram), 1U);
+  add({9});
+  EXPECT_EQ(misses(MissCause::NewShapes), 1U);
+  const DeviceTensor given = tensor<float>({8}, Floats(8, 1)), out = empty({8});
+  apply("exp", {in(given)}, out);
+  device.synchronize(kStream);
+  apply("exp", {in(given)}, out);   // now `out` has memory
+  device.synchronize(kStream);
+  EXPECT_EQ(misses(MissCause::NewProgram), 2U);
+  EXPECT_EQ(misses(MissCause::NewBuffers), 1U);
+  device.empty_cache();
+  add({9});
+  EXPECT_EQ(misses(MissCause::Forgotten), 1U);
+  Settings settings = device.settings();
+  settings.passes = "-duplicates";
+  device.configure(settings);
+  add({9});
+  EXPECT_EQ(misses(MissCause::NewSettings), 1U);
+  EXPECT_EQ(device.stats().plan_cache.misses, 6U);
+}
+
 TEST_F(CachingTest, EmptyCacheForgetsPlans) {
   chain(5);
   device.empty_cache();

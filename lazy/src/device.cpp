@@ -89,6 +89,7 @@ void Device::configure(const Settings& settings) {
   for (std::size_t i = 0; i < d.streams.size(); ++i)
     d.flush(lock, *d.streams[i], FlushReason::Settings, device_sim::Urgency::Background);
   d.planner.configure(settings);
+  d.drop_retired(lock);
 }
 
 Settings Device::settings() const {
@@ -101,6 +102,7 @@ Stats Device::stats() const {
   const Lock lock(d.mutex);
   Stats stats = d.counted;
   stats.plan_cache = d.planner.plan_counts();
+  stats.plan_misses = d.planner.misses();
   stats.kernel_cache = d.planner.kernels().counts();
   stats.kernels_compiled = d.planner.kernels().kernels_compiled();
   stats.compile_ns = d.planner.kernels().compile_nanoseconds();
@@ -120,7 +122,8 @@ void Device::reset_stats() {
 Bytes Device::empty_cache() {
   State& d = *state_;
   Lock lock(d.mutex);
-  const std::shared_ptr<const void> caches = d.planner.take_caches();
+  d.planner.clear();
+  d.drop_retired(lock);
   lock.unlock();
   return d.card.trim();
 }
@@ -128,9 +131,9 @@ Bytes Device::empty_cache() {
 void Device::set_hash_mask(unsigned bits) {
   State& d = *state_;
   Lock lock(d.mutex);
-  const std::shared_ptr<const void> caches = d.planner.take_caches();
+  d.planner.clear();
   d.planner.set_hash_mask(bits);
-  lock.unlock();
+  d.drop_retired(lock);
 }
 
 void Device::set_source_text(std::function<std::string(std::uint32_t)> text) {

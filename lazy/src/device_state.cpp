@@ -13,6 +13,7 @@
 namespace spyre::lazy {
 
 using device_sim::Operation;
+using device_sim::TimelinePoint;
 using device_sim::Urgency;
 
 Urgency urgency_of(FlushReason reason) {
@@ -41,21 +42,42 @@ StreamState& Device::State::stream(StreamId id) {
   return *streams[id.value];
 }
 
+void Device::State::wait(StreamState& s, TimelinePoint point) {
+  card.synchronize(point);
+  std::uint64_t known = s.awaited.load(std::memory_order_relaxed);
+  while (known < point.sequence &&
+         !s.awaited.compare_exchange_weak(known, point.sequence, std::memory_order_release)) {
+  }
+}
+
+void Device::State::await_unless_awaited(Lock& lock, StreamState& s, const TimelinePoint& point) {
+  while (!s.has_awaited(point)) {
+    const TimelinePoint seen = point;   // another thread may take the place meanwhile
+    lock.unlock();
+    wait(s, seen);
+    lock.lock();
+  }
+}
+
+void Device::State::await_all(Lock& lock) {
+  std::vector<std::pair<StreamState*, TimelinePoint>> points;
+  for (const auto& s : streams) points.emplace_back(s.get(), card.last_point(s->id()));
+  lock.unlock();
+  for (const auto& [s, point] : points)
+    if (!s->has_awaited(point)) wait(*s, point);
+  lock.lock();
+}
+
 void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgency urgency) {
-  for (bool relieved = false; !s.trace.empty();) {
-    Flight& flight = s.next_flight();
-    if (flight.busy()) {   // back-pressure: help to finish the oldest launch
-      const device_sim::TimelinePoint last = flight.last;
-      lock.unlock();
-      card.drain(last);
-      lock.lock();
-      continue;
-    }
+  for (bool relieved = false; !s.trace.empty(); relieved = true) {
+    // Back-pressure: the slot's last launch must be done.
+    while (!s.has_awaited(s.next_flight().last)) await_unless_awaited(lock, s, s.next_flight().last);
+    if (s.trace.empty()) return;   // another thread flushed
     try {
       launch(s, planner.find_or_compile(s.trace), urgency);
       ++counted.flushes[static_cast<std::size_t>(reason)];
       log(LogChannel::Launch, [&] { return str("stream ", s.id(), ": ", name_of(reason)); });
-      return;
+      return drop_retired(lock);
     } catch (const OutOfDeviceMemory&) {
       if (relieved) {
         abandon(s, Spoiled::ByMemory);
@@ -66,8 +88,15 @@ void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgenc
       throw;
     }
     relieve_memory(lock);
-    relieved = true;
   }
+}
+
+void Device::State::drop_retired(Lock& lock) {
+  if (!planner.has_retired()) return;
+  auto retired = planner.take_retired();
+  lock.unlock();
+  retired.clear();   // plans own library calls, whose ends are the engine's code
+  lock.lock();
 }
 
 void Device::State::launch(StreamState& s, const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
@@ -118,9 +147,10 @@ void Device::State::abandon(StreamState& s, Spoiled why) {
 }
 
 void Device::State::relieve_memory(Lock& lock) {
-  const std::shared_ptr<const void> caches = planner.take_caches();
+  planner.clear();
+  drop_retired(lock);
   lock.unlock();
-  card.drain_all();   // wall time decides when memory runs out; modelled time must not notice
+  card.synchronize_all();
   card.trim();
   lock.lock();
 }
@@ -162,9 +192,9 @@ void Device::State::recorded(Lock& lock, StreamState& s) {
   const Settings& settings = planner.settings();
   if (settings.mode == Mode::Eager) {
     flush(lock, s, FlushReason::EagerMode, Urgency::Waited);
-    const device_sim::TimelinePoint point = card.last_point(s.id());
+    const TimelinePoint point = card.last_point(s.id());
     lock.unlock();
-    card.synchronize(point);
+    wait(s, point);
     lock.lock();
   } else if (s.trace.nodes().size() >= settings.max_nodes) {
     flush(lock, s, FlushReason::NodeLimit, Urgency::Background);

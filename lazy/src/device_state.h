@@ -26,11 +26,22 @@ struct Device::State {
   /// Counts, and flushes if a limit is reached or the mode is eager.
   void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
 
+  // Waiting.
+  void wait(StreamState& s, device_sim::TimelinePoint point) SPYRE_EXCLUDES(mutex);
+  /// `point` may change while the lock is released: until what it then is has been waited for.
+  void await_unless_awaited(Lock& lock, StreamState& s, const device_sim::TimelinePoint& point)
+      SPYRE_REQUIRES(mutex);
+
+  /// Everything submitted so far.
+  void await_all(Lock& lock) SPYRE_REQUIRES(mutex);
+
   // Launching.
   void flush(Lock& lock, StreamState& s, FlushReason reason, device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   /// Flushes every trace that uses the buffer; `s` then comes after them.
   void flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason, device_sim::Urgency urgency)
       SPYRE_REQUIRES(mutex);
+  /// Destroys what the caches evicted, without the lock.
+  void drop_retired(Lock& lock) SPYRE_REQUIRES(mutex);
   /// The stream whose trace uses the buffer, or null.
   StreamState* pending_in(Buffer& buffer) SPYRE_REQUIRES(mutex);
   /// True if a recorded node that has not been launched writes the buffer.

@@ -83,7 +83,6 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
 }
 
 void Flight::begin(Trace& trace) {
-  busy_.store(true, std::memory_order_relaxed);
   any_skipped_.store(false, std::memory_order_relaxed);
   skip_.assign(plan_->steps.size(), 0);
   trace.hand_over(buffers_, params_, sources_);
@@ -169,8 +168,6 @@ void Flight::finish() noexcept {
   sources_.clear();
   plan_.reset();
   if (!arena_.empty()) card_.free(std::exchange(arena_, {}));
-  busy_.store(false, std::memory_order_release);
-  busy_.notify_all();
 }
 
 }  // namespace spyre::lazy

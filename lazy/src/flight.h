@@ -14,7 +14,7 @@
 namespace spyre::lazy {
 
 /// A slot of a stream's ring, used again and again. Filled by the launcher, which holds the device's lock; then
-/// owned by the card until the last operation is done; then free. `busy` tells which.
+/// owned by the card until `last` is reached; then free.
 class Flight final : public StepMonitor {
  public:
   Flight(device_sim::Card& card, StreamFaults& faults) : card_(card), faults_(faults) {}
@@ -22,10 +22,7 @@ class Flight final : public StepMonitor {
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  bool busy() const { return busy_.load(std::memory_order_acquire); }
-  /// After the card has reached `last`: waits for the thread that is just giving the buffers back.
-  void wait_until_free() const { busy_.wait(true, std::memory_order_acquire); }
-  device_sim::TimelinePoint last;
+  device_sim::TimelinePoint last;   // of the launch that used the slot last
 
   /// Gives every buffer of the plan its place. Throws OutOfDeviceMemory, then nothing has changed.
   void place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace);
@@ -56,7 +53,6 @@ class Flight final : public StepMonitor {
 
   device_sim::Card& card_;
   StreamFaults& faults_;
-  std::atomic<bool> busy_{false};
   std::vector<std::uint64_t> image_;          // pinned: the source of the argument transfer
   device_sim::Allocation argument_memory_, arena_;
   std::shared_ptr<const LaunchPlan> plan_;

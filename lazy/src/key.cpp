@@ -35,17 +35,22 @@ std::span<const std::byte> KeyBuilder::build(const Trace& trace, std::span<const
                                              geometry.size(), facts.size(),         trace.attributes().size()};
   bytes_.resize(sizeof lengths + settings.size() + trace.nodes().size_bytes() + trace.wide().size_bytes() +
                 geometry.size_bytes() + facts.size() * sizeof(std::uint64_t) + trace.attributes().size());
-  std::byte* at = bytes_.data();
-  at = put(at, std::span<const std::uint64_t>(lengths));
-  at = put(at, trace.nodes());
-  at = put(at, trace.wide());
+  std::byte* at = put(bytes_.data(), std::span<const std::uint64_t>(lengths));
+  const auto part = [](const std::byte* from, const std::byte* to) { return std::span(from, to); };
+  const std::byte* begin = at;
+  at = put(put(put(at, trace.nodes()), trace.wide()), trace.attributes());
+  parts_.program = part(begin, at);
+  begin = at;
   at = put(at, geometry);
+  parts_.geometry = part(begin, at);
+  begin = at;
   for (const BufferFacts& f : facts) {
     const std::uint64_t word = packed(f);
     at = put(at, std::span<const std::uint64_t>(&word, 1));
   }
+  parts_.buffers = part(begin, at);
   at = put(at, settings);
-  put(at, trace.attributes());
+  parts_.settings = part(at - settings.size(), at);
   return bytes_;
 }
 

@@ -35,12 +35,12 @@ void LibraryCalls::build_key(const Library& op) {
     }
 }
 
-std::shared_ptr<const kernels::LibraryCall> LibraryCalls::find_or_make(const Library& op) {
+std::shared_ptr<const kernels::LibraryCall> LibraryCalls::find_or_make(const Library& op, Retired& retired) {
   build_key(op);
   if (auto known = calls_.find(key_)) return known;
   auto call = op.make(op.context);
   ensure(call != nullptr, "a library operation makes its call");
-  calls_.insert(key_, call, kCallBytes);
+  calls_.insert(key_, call, kCallBytes, retired);
   return call;
 }
 

@@ -15,8 +15,8 @@ namespace spyre::lazy {
 class LibraryCalls {
  public:
   explicit LibraryCalls(Bytes capacity) : calls_(capacity) {}
-  std::shared_ptr<const kernels::LibraryCall> find_or_make(const Library& op);
-  [[nodiscard]] auto take_all() { return calls_.take_all(); }
+  std::shared_ptr<const kernels::LibraryCall> find_or_make(const Library& op, Retired& retired);
+  void retire_all(Retired& retired) { calls_.retire_all(retired); }
   void set_hash_mask(unsigned bits) { calls_.set_hash_mask(bits); }
 
  private:

@@ -36,7 +36,7 @@ void Planner::make_fingerprint() {
 void Planner::configure(const Settings& settings) {
   check_passes(settings.passes);
   settings_ = settings;
-  plans_.set_capacity(settings.plan_cache);
+  plans_.set_capacity(settings.plan_cache, retired_);
   make_fingerprint();
 }
 
@@ -44,8 +44,11 @@ std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace) {
   collect_facts(trace, facts_);
   const std::span<const std::byte> key = key_.build(trace, facts_, fingerprint_);
   if (auto known = plans_.find(key)) return known;
+  const MissCause cause = history_.explain(key_.parts());
+  ++misses_[static_cast<std::size_t>(cause)];
+  log(LogChannel::Cache, [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
   auto plan = compile(trace);
-  plans_.insert(key, plan, plan->bytes());
+  plans_.insert(key, plan, plan->bytes(), retired_);
   return plan;
 }
 
@@ -61,15 +64,13 @@ std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
     options.pipeline.on_change = [](std::string_view pass, const std::string& printed) {
       write_log_line(LogChannel::Fusion, str(pass, ":\n", printed));
     };
-  log(LogChannel::Cache, [&] { return str("plan miss: ", trace.nodes().size(), " nodes"); });
   return compile_plan(trace, facts_, kernels_, options);
 }
 
-std::shared_ptr<const void> Planner::take_caches() {
-  auto plans = plans_.take_all();
-  auto calls = calls_.take_all();
+void Planner::clear() {
+  plans_.retire_all(retired_);
+  calls_.retire_all(retired_);
   kernels_.clear();
-  return std::make_shared<std::pair<decltype(plans), decltype(calls)>>(std::move(plans), std::move(calls));
 }
 
 void Planner::set_hash_mask(unsigned bits) {
@@ -80,6 +81,7 @@ void Planner::set_hash_mask(unsigned bits) {
 
 void Planner::reset_counts() {
   plans_.reset_counts();
+  misses_ = {};
   kernels_.reset_counts();
 }
 

@@ -1,7 +1,9 @@
 // spyre/lazy/planner.h — a finished trace to its launch plan: looked up by its key, compiled if unknown.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "spyre/kernels/kernel_cache.h"
@@ -10,6 +12,7 @@
 #include "spyre/lazy/launch_plan.h"
 #include "spyre/lazy/verified_cache.h"
 #include "library_calls.h"
+#include "miss_history.h"
 
 namespace spyre::lazy {
 
@@ -19,15 +22,21 @@ class Planner {
   Planner(const Settings& settings, const device_sim::DeviceSpec& card);
 
   std::shared_ptr<const LaunchPlan> find_or_compile(const Trace& trace);
-  std::shared_ptr<const kernels::LibraryCall> library_call(const Library& op) { return calls_.find_or_make(op); }
+  std::shared_ptr<const kernels::LibraryCall> library_call(const Library& op) {
+    return calls_.find_or_make(op, retired_);
+  }
 
   void configure(const Settings& settings);
   const Settings& settings() const { return settings_; }
 
-  /// Everything cached, for the caller to destroy outside the lock.
-  [[nodiscard]] std::shared_ptr<const void> take_caches();
+  /// Forgets plans, calls and kernels.
+  void clear();
+  bool has_retired() const { return !retired_.empty(); }
+  /// What left the caches, for the caller to destroy without the lock.
+  [[nodiscard]] Retired take_retired() { return std::exchange(retired_, {}); }
   void set_hash_mask(unsigned bits);
   kernels::CacheCounts plan_counts() const { return plans_.counts(); }
+  const std::array<std::uint64_t, kMissCauseCount>& misses() const { return misses_; }
   const kernels::KernelCache& kernels() const { return kernels_; }
   void reset_counts();
 
@@ -41,9 +50,12 @@ class Planner {
   std::vector<std::byte> fingerprint_;   // settings that change plans
   std::vector<BufferFacts> facts_;
   KeyBuilder key_;
+  MissHistory history_;
+  std::array<std::uint64_t, kMissCauseCount> misses_{};
   VerifiedCache<const LaunchPlan> plans_;
   LibraryCalls calls_;
   kernels::KernelCache kernels_;
+  Retired retired_;
   std::uint32_t dumps_ = 0;
 };
 

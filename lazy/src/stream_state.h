@@ -1,6 +1,7 @@
 // spyre/lazy/stream_state.h — what a device keeps for one stream: its trace, its flights, its transfers, its faults.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,8 +12,9 @@
 
 namespace spyre::lazy {
 
-/// A bounded number of launches and transfers are in progress on a stream; whoever adds one more helps to finish the
-/// oldest first. Guarded by the device's lock, except `faults`.
+/// A bounded number of launches and transfers are in progress on a stream; whoever adds one more waits for the oldest
+/// first. Whether somebody waits is decided by what the program waited for before, never by how far the card happens
+/// to be: modelled time must not depend on it (law 7). Guarded by the device's lock, except `faults` and `awaited`.
 struct StreamState {
   static constexpr std::size_t kFlights = 8, kTransfers = 64;
 
@@ -21,12 +23,17 @@ struct StreamState {
   }
 
   StreamId id() const { return trace.stream(); }
+  /// True if the program has waited for the point, or for a later one.
+  bool has_awaited(device_sim::TimelinePoint point) const {
+    return point.sequence <= awaited.load(std::memory_order_acquire);
+  }
   /// The slot that the next launch uses; it may be busy.
   Flight& next_flight() { return flights[launches % kFlights]; }
   /// When the transfer that used the next transfer's place is done.
   device_sim::TimelinePoint& oldest_transfer() { return transfers[transfer_count % kTransfers]; }
 
   StreamFaults faults;
+  std::atomic<std::uint64_t> awaited{0};   // sequence of the latest point that was waited for
   Trace trace;
   std::deque<Flight> flights;   // a ring of kFlights
   std::uint64_t launches = 0;

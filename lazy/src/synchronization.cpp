@@ -20,7 +20,7 @@ void Device::synchronize(StreamId stream, FlushReason reason) {
   d.flush(lock, s, reason, Urgency::Waited);
   const TimelinePoint point = d.card.last_point(stream);
   lock.unlock();
-  d.card.synchronize(point);
+  d.wait(s, point);
   d.raise_fault(s);
 }
 
@@ -32,8 +32,8 @@ void Device::synchronize_all(FlushReason reason) {
     streams.push_back(d.streams[i].get());
     d.flush(lock, *streams.back(), reason, Urgency::Waited);
   }
+  d.await_all(lock);
   lock.unlock();
-  d.card.synchronize_all();
   for (StreamState* s : streams) d.raise_fault(*s);
 }
 
@@ -56,7 +56,7 @@ TimelinePoint Device::record_event(StreamId stream) {
 void Device::wait_event(StreamId stream, TimelinePoint point) {
   State& d = *state_;
   Lock lock(d.mutex);
-  if (point.stream == stream || d.card.reached(point)) return;
+  if (point.stream == stream || d.stream(point.stream).has_awaited(point)) return;
   d.flush(lock, d.stream(stream), FlushReason::Event, Urgency::Background);
   d.card.wait_for(stream, point);
 }
@@ -68,7 +68,7 @@ void Device::synchronize(TimelinePoint point) {
   Lock lock(d.mutex);
   StreamState& s = d.stream(point.stream);
   lock.unlock();
-  d.card.synchronize(point);
+  d.wait(s, point);
   d.raise_fault(s);
 }
 

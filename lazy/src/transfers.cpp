@@ -56,12 +56,7 @@ void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool
 }
 
 TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operation operation, Urgency urgency) {
-  while (!card.reached(s.oldest_transfer())) {
-    const TimelinePoint oldest = s.oldest_transfer();
-    lock.unlock();
-    card.synchronize(oldest);
-    lock.lock();
-  }
+  while (!s.has_awaited(s.oldest_transfer())) await_unless_awaited(lock, s, s.oldest_transfer());
   const TimelinePoint point = card.enqueue(s.id(), std::move(operation), urgency);
   s.oldest_transfer() = point;
   ++s.transfer_count;
@@ -77,7 +72,7 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
   StreamState& s = d.stream(stream);
   d.flush_uses(lock, s, target, FlushReason::HostToDevice, Urgency::Background);
   const bool whole = length == target.size();
-  const bool busy = !d.card.reached(d.card.last_point(stream));
+  const bool busy = !s.has_awaited(d.card.last_point(stream));
   if (blocking && busy && length <= kStaged) {
     auto staged = std::make_shared<std::vector<std::byte>>(source, source + length.count);
     source = staged->data();
@@ -92,7 +87,7 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
       lock, s, transfer("upload", device_sim::HostToDevice{source, piece, std::move(keep_alive)}, target), urgency);
   lock.unlock();
   if (!blocking) return;
-  d.card.synchronize(point);
+  d.wait(s, point);
   d.raise_fault(s);
 }
 
@@ -111,7 +106,7 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
       lock, s, transfer("download", device_sim::DeviceToHost{piece, target, std::move(keep_alive)}, source), urgency);
   lock.unlock();
   if (!blocking) return;
-  d.card.synchronize(point);
+  d.wait(s, point);
   d.raise_fault(s);
   BufferAccess::raise_if_spoiled(source);
 }
@@ -123,8 +118,8 @@ std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason rea
   d.flush_uses(lock, s, buffer, reason, urgency_of(reason));
   d.give_memory(lock, s, buffer, false, Urgency::Waited);
   const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
+  d.await_all(lock);   // other streams may still read it
   lock.unlock();
-  d.card.synchronize_all();   // other streams may still read it
   d.raise_fault(s);
   BufferAccess::raise_if_spoiled(buffer);
   return d.card.address(piece);

@@ -16,6 +16,7 @@
 #include "spyre/kernels/kernel_cache.h"
 #include "spyre/lazy/buffer.h"
 #include "spyre/lazy/flush_reason.h"
+#include "spyre/lazy/miss_cause.h"
 #include "spyre/lazy/record.h"
 
 namespace spyre::lazy {
@@ -39,6 +40,7 @@ struct Stats {
   std::uint64_t dispatches = 0;              // nodes recorded (engine adds the ops that it counts itself)
   std::array<std::uint64_t, kFlushReasonCount> flushes{};
   kernels::CacheCounts plan_cache, kernel_cache;
+  std::array<std::uint64_t, kMissCauseCount> plan_misses{};   // by cause; their sum is plan_cache.misses
   std::uint64_t kernels_compiled = 0, compile_ns = 0, kernel_launches = 0, library_launches = 0;
   std::uint64_t ops_planned = 0;             // pointwise and reduce nodes that went into kernels, counted per launch
   std::uint64_t ops_fused = 0;               // those that share a kernel with another node, counted per launch

@@ -18,15 +18,24 @@ namespace spyre::lazy {
 /// drop owners at any time.
 void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts);
 
+/// The same key in parts, for saying which part is new.
+struct KeyParts {
+  std::span<const std::byte> program;    // nodes, wide operands and attributes
+  std::span<const std::byte> geometry, buffers, settings;
+};
+
 /// Builds keys into the same bytes again and again. Confined to the holder of the device's lock.
 class KeyBuilder {
  public:
   /// `settings`: canonical bytes of the settings that change plans. The result is valid until the next build.
   std::span<const std::byte> build(const Trace& trace, std::span<const BufferFacts> facts,
                                    std::span<const std::byte> settings);
+  /// Of the key built last.
+  const KeyParts& parts() const { return parts_; }
 
  private:
   std::vector<std::byte> bytes_;
+  KeyParts parts_;
 };
 
 }  // namespace spyre::lazy

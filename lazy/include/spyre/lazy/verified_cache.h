@@ -17,6 +17,9 @@
 
 namespace spyre::lazy {
 
+/// Values that left a cache, for the owner to destroy once it holds no lock: their ends may be arbitrary code.
+using Retired = std::vector<std::shared_ptr<const void>>;
+
 /// Bounded by bytes of keys and values; eviction is O(1). The hash only finds candidates: a hit has equal bytes.
 /// Values in use live on through their shared_ptr. Confined to the holder of the owner's lock.
 template <class Value>
@@ -39,13 +42,13 @@ class VerifiedCache {
 
   /// Stores a value that find() did not have. `value_bytes`: what it occupies, keys not counted. Evicts what no
   /// longer fits, but never the new entry itself.
-  void insert(std::span<const std::byte> key, std::shared_ptr<Value> value, Bytes value_bytes) {
+  void insert(std::span<const std::byte> key, std::shared_ptr<Value> value, Bytes value_bytes, Retired& retired) {
     const Hash128 hash = hash_of(key);
     recency_.push_front({hash, {key.begin(), key.end()}, std::move(value), value_bytes + Bytes{key.size()}});
     index_.emplace(hash, recency_.begin());
     counts_.bytes += recency_.front().bytes.count;
     ++counts_.entries;
-    while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest();
+    while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest(retired);
   }
 
   /// Calls `visit` with every stored key, most recently used first.
@@ -54,18 +57,18 @@ class VerifiedCache {
     for (const Entry& entry : recency_) visit(std::span<const std::byte>(entry.key));
   }
 
-  /// Entries are dropped through the caller: their destructors may be arbitrary code.
-  [[nodiscard]] auto take_all() {
+  void retire_all(Retired& retired) {
+    for (Entry& entry : recency_) retired.push_back(std::move(entry.value));
+    recency_.clear();
     index_.clear();
     counts_.entries = counts_.bytes = 0;
-    return std::exchange(recency_, {});
   }
 
   kernels::CacheCounts counts() const { return counts_; }
   void reset_counts() { counts_.hits = counts_.misses = counts_.evictions = 0; }
-  void set_capacity(Bytes capacity) {
+  void set_capacity(Bytes capacity, Retired& retired) {
     capacity_ = capacity;
-    while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest();
+    while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest(retired);
   }
   /// For tests of law 4: keeps only `bits` of each hash. The cache must be empty.
   void set_hash_mask(unsigned bits) { mask_bits_ = bits; }
@@ -83,7 +86,7 @@ class VerifiedCache {
   static bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
   }
-  void evict_oldest() {
+  void evict_oldest(Retired& retired) {
     const Place oldest = std::prev(recency_.end());
     const auto [first, last] = index_.equal_range(oldest->hash);
     for (auto at = first; at != last; ++at)
@@ -94,6 +97,7 @@ class VerifiedCache {
     counts_.bytes -= oldest->bytes.count;
     --counts_.entries;
     ++counts_.evictions;
+    retired.push_back(std::move(oldest->value));
     recency_.erase(oldest);
   }
 
