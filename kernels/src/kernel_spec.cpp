@@ -52,8 +52,7 @@ std::vector<bool> follows_reduction(const KernelSpec& spec) {
   for (std::size_t i = 0; i < follows.size(); ++i) {
     const Step& s = spec.steps[i];
     follows[i] = s.kind == Step::Kind::Reduce ||
-                 std::any_of(s.inputs.begin(), s.inputs.end(),
-                             [&](std::size_t k) { return k < i && follows[k]; });
+                 std::ranges::any_of(s.inputs, [&](std::size_t k) { return k < i && follows[k]; });
   }
   return follows;
 }

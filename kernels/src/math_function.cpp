@@ -15,14 +15,14 @@
 #include "spyre/base/error.h"
 
 // Function, arguments, SLEEF's stated accuracy in tenths of an ulp; in the order of MathFunction.
-#define SPYRE_SLEEF_FUNCTIONS(F1, F2)                                                         \
-  F1(sin, u10)                                                                                \
-  F1(cos, u10)                                                                                \
-  F1(tan, u10)                                                                                \
-  F1(asin, u10) F1(acos, u10) F1(atan, u10) F1(sinh, u10) F1(cosh, u10) F1(tanh, u10)         \
-      F1(asinh, u10) F1(acosh, u10) F1(atanh, u10) F1(exp, u10) F1(exp2, u10) F1(expm1, u10)  \
-          F1(log, u10) F1(log2, u10) F1(log10, u10) F1(log1p, u10) F1(erf, u10) F1(erfc, u15) \
-              F1(lgamma, u10) F2(pow, u10) F2(atan2, u10) F2(hypot, u05)
+// clang-format off
+#define SPYRE_SLEEF_FUNCTIONS(F1, F2)                                                        \
+  F1(sin, u10) F1(cos, u10) F1(tan, u10) F1(asin, u10) F1(acos, u10) F1(atan, u10)           \
+  F1(sinh, u10) F1(cosh, u10) F1(tanh, u10) F1(asinh, u10) F1(acosh, u10) F1(atanh, u10)     \
+  F1(exp, u10) F1(exp2, u10) F1(expm1, u10) F1(log, u10) F1(log2, u10) F1(log10, u10)        \
+  F1(log1p, u10) F1(erf, u10) F1(erfc, u15) F1(lgamma, u10)                                  \
+  F2(pow, u10) F2(atan2, u10) F2(hypot, u05)
+// clang-format on
 
 #define SPYRE_DECLARE1(f, u)                       \
   float Sleef_finz_##f##f1_##u##purecfma(float);   \
@@ -159,10 +159,10 @@ static_assert(kRows[static_cast<std::size_t>(MathFunction::Fmod)].name == "fmod"
 const Row& row(MathFunction function) { return kRows[static_cast<std::size_t>(function)]; }
 
 MathWidth widest() {
-  static const MathWidth kWidest = cpu_runs(MathWidth::Avx512) ? MathWidth::Avx512
-                                   : cpu_runs(MathWidth::Avx2) ? MathWidth::Avx2
-                                                               : MathWidth::Scalar;
-  return kWidest;
+  static const MathWidth width_of_cpu = cpu_runs(MathWidth::Avx512) ? MathWidth::Avx512
+                                        : cpu_runs(MathWidth::Avx2) ? MathWidth::Avx2
+                                                                    : MathWidth::Scalar;
+  return width_of_cpu;
 }
 
 }  // namespace

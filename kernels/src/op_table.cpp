@@ -64,11 +64,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_names(std::string_view name) {
   std::vector<std::string_view> names;
+  names.reserve(kTable.size());
   for (const Op& row : kTable) names.push_back(row.info.name);
   const auto nearer = [&](auto a, auto b) {
     return edit_distance(a, name) < edit_distance(b, name);
   };
-  std::partial_sort(names.begin(), names.begin() + 3, names.end(), nearer);
+  std::ranges::partial_sort(names, names.begin() + 3, nearer);
   return str(names[0], ", ", names[1], ", ", names[2]);
 }
 
@@ -82,8 +83,7 @@ const Op& op(OpId id) {
 }
 
 OpId op_named(std::string_view name) {
-  const auto found = std::find_if(kTable.begin(), kTable.end(),
-                                  [&](const Op& row) { return row.info.name == name; });
+  const auto found = std::ranges::find(kTable, name, [](const Op& row) { return row.info.name; });
   if (found == kTable.end())
     throw InvalidArgument(
         str("no op is named ", name, "; the nearest names are ", nearest_names(name)));

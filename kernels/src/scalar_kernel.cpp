@@ -19,6 +19,11 @@ namespace {
 
 constexpr std::size_t kReductionLanes = 16;
 
+/// Launches carry addresses as numbers.
+std::byte* element(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// What a step does to its inputs, which the program numbers by their place in `inputs`. A value.
 struct StepProgram {
   MicroProgram code;         // Apply: the body; Reduce, Store: the conversion of the input
@@ -66,9 +71,8 @@ class Run {
         awaits_(spec.steps.size()) {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const Step& s = spec.steps[i];
-      awaits_[i] =
-          s.kind == Step::Kind::Reduce ||
-          std::any_of(s.inputs.begin(), s.inputs.end(), [&](std::size_t k) { return awaits_[k]; });
+      awaits_[i] = s.kind == Step::Kind::Reduce ||
+                   std::ranges::any_of(s.inputs, [&](std::size_t k) { return awaits_[k]; });
     }
     for (std::size_t i = 0; i < cells_.size(); ++i)
       if (spec.steps[i].level == Level::Uniform) compute(i, 1);
@@ -232,7 +236,7 @@ class Run {
   }
 
   std::int64_t stride(std::uint16_t argument, std::size_t dimension) const {
-    return launch_.strides[argument * spec_.rank + dimension];
+    return launch_.strides[std::size_t{argument} * spec_.rank + dimension];
   }
 
   /// Address of the first lane (Iota: its value).
@@ -249,9 +253,8 @@ class Run {
     std::uint64_t at = start(s.argument);
     cells_[step].resize(lanes);
     for (std::uint64_t& cell : cells_[step]) {
-      cell = argument.kind == ArgumentSpec::Kind::Iota
-                 ? at
-                 : load_cell(argument.dtype, reinterpret_cast<const std::byte*>(at));
+      cell =
+          argument.kind == ArgumentSpec::Kind::Iota ? at : load_cell(argument.dtype, element(at));
       at += static_cast<std::uint64_t>(stride(s.argument, inner()));
     }
   }
@@ -259,7 +262,7 @@ class Run {
   void store(const Step& s, const std::vector<std::uint64_t>& cells) const {
     std::uint64_t at = start(s.argument);
     for (const std::uint64_t cell : cells) {
-      store_cell(spec_.arguments[s.argument].dtype, reinterpret_cast<std::byte*>(at), cell);
+      store_cell(spec_.arguments[s.argument].dtype, element(at), cell);
       at += static_cast<std::uint64_t>(stride(s.argument, inner()));
     }
   }

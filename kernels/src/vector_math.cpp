@@ -29,8 +29,8 @@ Value lower_to(Builder& b, Value x, double high) {
   return b.select(b.lt(bound, x), bound, x);
 }
 
-constexpr double kLn2High = 0x1.62e43p-1;   // float32(ln 2)
-constexpr double kLn2Low = -0x1.05c61p-29;  // the rest
+constexpr double kLn2High = static_cast<float>(std::numbers::ln2);
+constexpr double kLn2Low = std::numbers::ln2 - kLn2High;
 constexpr double kLog2E = std::numbers::log2e;
 constexpr std::uint64_t kOneBits = 0x3f800000;
 
