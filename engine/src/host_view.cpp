@@ -20,7 +20,7 @@ void copy_wrapped_number(const at::Tensor& from, const at::Tensor& to) {
 void copy_bits(const at::Tensor& from, const at::Tensor& to) {
   to._set_conj(from.is_conj());
   to._set_neg(from.is_neg());
-  if (from.unsafeGetTensorImpl()->is_wrapped_number()) to.unsafeGetTensorImpl()->set_wrapped_number(true);
+  copy_wrapped_number(from, to);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device de
                             : empty(result.sizes(), result.scalar_type(), device);
   copy_from_host(result, tensor);
   bytes_created_ += tensor.nbytes();
-  if (result.unsafeGetTensorImpl()->is_wrapped_number()) tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  copy_wrapped_number(result, tensor);
   return tensor;
 }
 
