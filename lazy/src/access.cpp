@@ -14,8 +14,9 @@ namespace {
 bool is_dense(const Access& a) {
   std::array<std::size_t, kMaxRank> order{};
   for (std::size_t d = 0; d < a.extents.size(); ++d) order[d] = d;
-  std::sort(order.begin(), order.begin() + a.extents.size(),
-            [&](std::size_t x, std::size_t y) { return std::abs(a.strides[x]) < std::abs(a.strides[y]); });
+  std::sort(order.begin(), order.begin() + a.extents.size(), [&](std::size_t x, std::size_t y) {
+    return std::abs(a.strides[x]) < std::abs(a.strides[y]);
+  });
   std::int64_t elements = 1;
   for (std::size_t k = 0; k < a.extents.size(); ++k) {
     if (std::abs(a.strides[order[k]]) != elements) return false;
@@ -35,7 +36,9 @@ void find_range(Access& a) {
 }
 
 /// Bytes of a period that an access may touch: [low, high) modulo the period.
-struct Window { std::int64_t low, high; };
+struct Window {
+  std::int64_t low, high;
+};
 
 /// The access modulo `period` bytes: dimensions whose stride is a multiple of it vanish.
 Window window_of(const Access& a, std::int64_t period) {
@@ -89,7 +92,10 @@ std::int64_t Access::distinct_bytes() const {
 Access access_of(const Graph& graph, const Node& node, std::size_t position) {
   const Operand& operand = graph.all_operands(node)[position];
   const bool library = node.kind == Node::Kind::Library;
-  Access a{.buffer = operand.index, .dtype = operand.dtype, .element_size = operand.element_size, .typed = !library,
+  Access a{.buffer = operand.index,
+           .dtype = operand.dtype,
+           .element_size = operand.element_size,
+           .typed = !library,
            .offset = operand.offset};
   const Dims& sizes = library ? graph.library_sizes[node.first_operand + position] : node.sizes;
   const std::uint32_t dropped = position >= node.input_count ? node.reduced : 0;
@@ -107,8 +113,10 @@ Access access_of(const Graph& graph, const Node& node, std::size_t position) {
 
 Relation relate(const Access& earlier, const Access& later) {
   if (earlier.end <= later.begin || later.end <= earlier.begin) return Relation::Disjoint;
-  const bool same_start = earlier.typed && later.typed && earlier.dtype == later.dtype && earlier.offset == later.offset;
-  if (same_start && earlier.extents == later.extents && earlier.strides == later.strides) return Relation::Same;
+  const bool same_start = earlier.typed && later.typed && earlier.dtype == later.dtype &&
+                          earlier.offset == later.offset;
+  if (same_start && earlier.extents == later.extents && earlier.strides == later.strides)
+    return Relation::Same;
   if (same_start && repeats(earlier, later)) return Relation::Broadcast;
   return interleaved(earlier, later) ? Relation::Disjoint : Relation::Conflict;
 }

@@ -1,4 +1,4 @@
-// spyre/lazy/access.h — which bytes an operand touches, in which order; how two such accesses relate.
+// spyre/lazy/access.h — which bytes an operand touches; how two accesses relate.
 #pragma once
 #include <cstdint>
 
@@ -6,17 +6,18 @@
 
 namespace spyre::lazy {
 
-/// The address sequence of one view operand, in canonical form: fully coalesced by itself, so that two accesses visit
-/// the same elements in the same order exactly if buffer, type, offset, extents and strides are equal.
+/// The address sequence of one view operand, in canonical form: fully coalesced by itself, so that
+/// two accesses visit the same elements in the same order exactly if buffer, type, offset, extents
+/// and strides are equal.
 struct Access {
   std::uint32_t buffer = 0;
   DType dtype{};
   std::uint8_t element_size = 0;
-  bool typed = true;               // false: a library operand, never the same as another
-  bool dense = false;              // touches every byte of [begin, end), once
-  std::int64_t begin = 0, end = 0; // bytes
-  std::int64_t offset = 0;         // elements
-  Dims extents{}, strides{};       // elements
+  bool typed = true;                // false: a library operand, never the same as another
+  bool dense = false;               // touches every byte of [begin, end), once
+  std::int64_t begin = 0, end = 0;  // bytes
+  std::int64_t offset = 0;          // elements
+  Dims extents{}, strides{};        // elements
 
   /// True if every byte of `other` is touched by this one.
   bool covers(const Access& other) const;
@@ -24,7 +25,8 @@ struct Access {
   std::int64_t distinct_bytes() const;
 };
 
-/// `position`: in graph.all_operands(node). A reduction's output has its reduced dimensions removed.
+/// `position`: in graph.all_operands(node). A reduction's output has its reduced dimensions
+/// removed.
 Access access_of(const Graph& graph, const Node& node, std::size_t position);
 
 enum class Relation : std::uint8_t {

@@ -1,4 +1,4 @@
-// spyre/lazy/access_test.cpp — relations between accesses, checked against the sets of bytes themselves.
+// spyre/lazy/access_test.cpp — relations between accesses against sets of bytes.
 #include "access.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,8 @@ TEST(Access, IsNeverWronglyApart) {
     const auto x = elements_of(a), y = elements_of(b);
     const bool overlap = std::ranges::any_of(x, [&](std::int64_t e) { return y.count(e) != 0; });
     const Relation relation = relate(access(a), access(b));
-    ASSERT_FALSE(overlap && relation == Relation::Disjoint) << a.sizes << a.strides << b.sizes << b.strides;
+    ASSERT_FALSE(overlap && relation == Relation::Disjoint)
+        << a.sizes << a.strides << b.sizes << b.strides;
     apart += relation == Relation::Disjoint;
     ASSERT_TRUE(std::ranges::includes(x, y) || !access(a).covers(access(b)));
   }

@@ -1,7 +1,8 @@
-// spyre/lazy/dependences.cpp — one scan in recorded order, with a history of reads and writes per buffer.
+// spyre/lazy/dependences.cpp — one scan in recorded order, a history per buffer.
 //
-// A write that covers earlier touches replaces them in the history: whatever comes after it and overlaps them
-// overlaps it as well, so the order follows. That keeps histories short and the scan near linear.
+// A write that covers earlier touches replaces them in the history: whatever comes after it and
+// overlaps them overlaps it as well, so the order follows. That keeps histories short and the scan
+// near linear.
 #include "dependences.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ Dependences::Dependences(const Graph& graph)
       if (!operands[i].is_view()) continue;
       const Touch touch{n, node.first_operand + i};
       History& history = histories[operands[i].index];
-      if (i < node.input_count) read(history, touch); else write(history, touch);
+      if (i < node.input_count) read(history, touch);
+      else write(history, touch);
     }
   }
   in_begin_.push_back(static_cast<std::uint32_t>(in_.size()));
@@ -77,9 +79,11 @@ void Dependences::write(History& history, Touch touch) {
       }
       // A reader of broadcast elements needs them after this point of the loop: order whole nodes.
       if (t.node != touch.node)
-        in_.push_back({t.node, touch.node, kind, relation == Relation::Same ? relation : Relation::Conflict});
+        in_.push_back(
+            {t.node, touch.node, kind, relation == Relation::Same ? relation : Relation::Conflict});
       const bool covered = mine.covers(accesses_[t.operand]);
-      if (covered && kind == Dependence::Kind::Output && t.node != touch.node) overwritten_[t.node] = 1;
+      if (covered && kind == Dependence::Kind::Output && t.node != touch.node)
+        overwritten_[t.node] = 1;
       if (!covered) earlier[kept++] = t;
     }
     earlier.resize(kept);

@@ -1,4 +1,4 @@
-// spyre/lazy/dependences.h — which nodes must stay in order, and which of those orders hold point by point.
+// spyre/lazy/dependences.h — which nodes stay in order, which hold point by point.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -30,7 +30,9 @@ class Dependences {
 
   /// Dependences that end at / start from a node.
   std::span<const Dependence> into(std::uint32_t node) const { return slice(in_, in_begin_, node); }
-  std::span<const Dependence> out_of(std::uint32_t node) const { return slice(out_, out_begin_, node); }
+  std::span<const Dependence> out_of(std::uint32_t node) const {
+    return slice(out_, out_begin_, node);
+  }
   /// Parallel to graph.operands; default for operands that are no views or belong to dead nodes.
   const Access& access(std::size_t operand) const { return accesses_[operand]; }
   /// The node whose value a view operand reads, whole and unchanged; kNone if it is memory's.
@@ -39,10 +41,15 @@ class Dependences {
   bool overwritten(std::uint32_t node) const { return overwritten_[node] != 0; }
 
  private:
-  struct Touch { std::uint32_t node, operand; };
-  struct History { std::vector<Touch> reads, writes; };  // of one buffer; covered ones are dropped
+  struct Touch {
+    std::uint32_t node, operand;
+  };
+  struct History {
+    std::vector<Touch> reads, writes;
+  };  // of one buffer; covered ones are dropped
 
-  static std::span<const Dependence> slice(const std::vector<Dependence>& all, const std::vector<std::uint32_t>& begin,
+  static std::span<const Dependence> slice(const std::vector<Dependence>& all,
+                                           const std::vector<std::uint32_t>& begin,
                                            std::uint32_t node) {
     return std::span(all).subspan(begin[node], begin[node + 1] - begin[node]);
   }

@@ -1,4 +1,4 @@
-// spyre/lazy/graph_fixture.h — writes graphs for tests as one would write tensor code. For *_test.cpp only.
+// spyre/lazy/graph_fixture.h — writes graphs as one writes tensor code; for *_test.cpp.
 #pragma once
 #include <cstring>
 #include <initializer_list>
@@ -23,7 +23,8 @@ struct TestTensor {
     std::swap(t.strides[a], t.strides[b]);
     return t;
   }
-  TestTensor slice(std::size_t dim, std::int64_t start, std::int64_t length, std::int64_t step = 1) const {
+  TestTensor slice(std::size_t dim, std::int64_t start, std::int64_t length,
+                   std::int64_t step = 1) const {
     TestTensor t = *this;
     t.offset += start * strides[dim];
     t.sizes[dim] = length;
@@ -31,12 +32,15 @@ struct TestTensor {
     return t;
   }
   /// Contiguous tensors only.
-  TestTensor viewed(const Dims& shape) const { return {buffer, dtype, offset, shape, contiguous_strides(shape)}; }
+  TestTensor viewed(const Dims& shape) const {
+    return {buffer, dtype, offset, shape, contiguous_strides(shape)};
+  }
   /// Leading dimensions may be new; extents of 1 repeat.
   TestTensor expanded(const Dims& shape) const {
     TestTensor t{buffer, dtype, offset, shape, Dims::filled(shape.size(), 0)};
     const std::size_t lead = shape.size() - sizes.size();
-    for (std::size_t d = 0; d < sizes.size(); ++d) t.strides[lead + d] = sizes[d] == 1 ? 0 : strides[d];
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+      t.strides[lead + d] = sizes[d] == 1 ? 0 : strides[d];
     return t;
   }
 };
@@ -54,21 +58,27 @@ struct TestInput {
 class GraphWriter {
  public:
   Graph graph;
-  std::vector<std::uint64_t> params;   // bits per slot
+  std::vector<std::uint64_t> params;  // bits per slot
 
-  TestTensor input(const Dims& sizes, DType dtype = DType::F32) { return allocate(sizes, dtype, true); }
-  TestTensor empty(const Dims& sizes, DType dtype = DType::F32) { return allocate(sizes, dtype, false); }
+  TestTensor input(const Dims& sizes, DType dtype = DType::F32) {
+    return allocate(sizes, dtype, true);
+  }
+  TestTensor empty(const Dims& sizes, DType dtype = DType::F32) {
+    return allocate(sizes, dtype, false);
+  }
   void observe(const TestTensor& t) { graph.buffers[t.buffer].observable = true; }
   void forget(const TestTensor& t) { graph.buffers[t.buffer].observable = false; }
 
   /// out = op(inputs), broadcast to out's shape; computed and rounded in `compute` / `result`.
-  std::uint32_t apply_into(const TestTensor& out, std::string_view op, const std::vector<TestInput>& inputs,
-                           DType compute, DType result) {
+  std::uint32_t apply_into(const TestTensor& out, std::string_view op,
+                           const std::vector<TestInput>& inputs, DType compute, DType result) {
     std::vector<Operand> operands;
     for (const TestInput& in : inputs) operands.push_back(operand(in, out.sizes, compute));
-    return graph.add_pointwise(kernels::op_named(op), compute, result, out.sizes, operands, view(out));
+    return graph.add_pointwise(kernels::op_named(op), compute, result, out.sizes, operands,
+                               view(out));
   }
-  std::uint32_t apply_into(const TestTensor& out, std::string_view op, const std::vector<TestInput>& inputs) {
+  std::uint32_t apply_into(const TestTensor& out, std::string_view op,
+                           const std::vector<TestInput>& inputs) {
     return apply_into(out, op, inputs, out.dtype, out.dtype);
   }
   /// A new tensor, unobservable, of the broadcast shape and the first tensor's type.
@@ -87,7 +97,8 @@ class GraphWriter {
   }
 
   /// Reduces the dimensions [first, last); they stay with extent 1.
-  TestTensor reduce(kernels::Reduction reduction, const TestTensor& in, std::size_t first, std::size_t last) {
+  TestTensor reduce(kernels::Reduction reduction, const TestTensor& in, std::size_t first,
+                    std::size_t last) {
     Dims shape = in.sizes;
     std::uint32_t mask = 0;
     for (std::size_t d = first; d < last; ++d) shape[d] = 1, mask |= 1U << d;
@@ -95,7 +106,8 @@ class GraphWriter {
     TestTensor target = out;
     for (std::size_t d = first; d < last; ++d) target.strides[d] = 0;
     const auto kind = last == in.sizes.size() ? Node::Kind::Row : Node::Kind::Column;
-    graph.add_reduction(kind, reduction, in.dtype, in.dtype, in.sizes, mask, view(in), view(target));
+    graph.add_reduction(kind, reduction, in.dtype, in.dtype, in.sizes, mask, view(in),
+                        view(target));
     return out;
   }
 
@@ -103,7 +115,9 @@ class GraphWriter {
     graph.add_library(windows(inputs), windows(outputs));
   }
 
-  static Operand view(const TestTensor& t) { return Operand::view(t.buffer, t.dtype, t.offset, t.strides); }
+  static Operand view(const TestTensor& t) {
+    return Operand::view(t.buffer, t.dtype, t.offset, t.strides);
+  }
 
  private:
   TestTensor allocate(const Dims& sizes, DType dtype, bool input) {
@@ -139,7 +153,8 @@ class GraphWriter {
 
   static std::vector<Graph::LibraryWindow> windows(const std::vector<TestTensor>& tensors) {
     std::vector<Graph::LibraryWindow> result;
-    for (const TestTensor& t : tensors) result.push_back({t.buffer, size_of(t.dtype), t.offset, t.sizes, t.strides});
+    for (const TestTensor& t : tensors)
+      result.push_back({t.buffer, size_of(t.dtype), t.offset, t.sizes, t.strides});
     return result;
   }
 };

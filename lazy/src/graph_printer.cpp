@@ -37,14 +37,17 @@ void print_node(std::ostream& out, const Graph& graph, std::uint32_t n) {
   }
   if (node.is_reduction()) {
     out << " over";
-    for (std::size_t d = 0; d < node.sizes.size(); ++d) if ((node.reduced >> d) & 1U) out << ' ' << d;
+    for (std::size_t d = 0; d < node.sizes.size(); ++d)
+      if ((node.reduced >> d) & 1U) out << ' ' << d;
   }
   out << " (";
   const char* separator = "";
-  for (const Operand& o : graph.inputs(node)) out << std::exchange(separator, ", "), print_operand(out, o);
+  for (const Operand& o : graph.inputs(node))
+    out << std::exchange(separator, ", "), print_operand(out, o);
   out << ") -> ";
   separator = "";
-  for (const Operand& o : graph.outputs(node)) out << std::exchange(separator, ", "), print_operand(out, o);
+  for (const Operand& o : graph.outputs(node))
+    out << std::exchange(separator, ", "), print_operand(out, o);
 }
 
 void print_bindings(std::ostream& out, const Group& group) {
@@ -58,12 +61,14 @@ void print_bindings(std::ostream& out, const Group& group) {
     if (b.offset != 0) out << '+' << b.offset;
     out << ' ' << Dims({group.strides.data() + a * rank, rank}) << '\n';
   }
-  for (std::size_t p = 0; p < group.params.size(); ++p) out << "  launch p" << p << " = trace p" << group.params[p] << '\n';
+  for (std::size_t p = 0; p < group.params.size(); ++p)
+    out << "  launch p" << p << " = trace p" << group.params[p] << '\n';
 }
 
 std::string dot_label(const Graph& graph, const Group& group) {
   std::string label;
-  for (const std::uint32_t n : group.nodes) label += str('%', n, ' ', name_of_node(graph.nodes[n]), "\\l");
+  for (const std::uint32_t n : group.nodes)
+    label += str('%', n, ' ', name_of_node(graph.nodes[n]), "\\l");
   return label;
 }
 
@@ -90,7 +95,8 @@ std::string print(const Plan& plan) {
     const Group& group = plan.groups[g];
     out << "group " << g << ":\n";
     for (const std::uint32_t n : group.nodes) print_node(out << "  ", plan.graph, n), out << '\n';
-    if (group.refusal != Refusal::None) out << "  without %" << group.refused << ": " << reason_of(group.refusal) << '\n';
+    if (group.refusal != Refusal::None)
+      out << "  without %" << group.refused << ": " << reason_of(group.refusal) << '\n';
     if (group.library) continue;
     out << "  " << group.spec.print();
     print_bindings(out, group);
@@ -106,13 +112,15 @@ std::string print_dot(const Plan& plan) {
     out << "  g" << g << " [label=\"" << dot_label(plan.graph, plan.groups[g]) << "\"];\n";
     std::vector<std::uint32_t> reads, writes;
     for (const std::uint32_t n : plan.groups[g].nodes) {
-      for (const Operand& o : plan.graph.inputs(plan.graph.nodes[n])) if (o.is_view()) reads.push_back(o.index);
+      for (const Operand& o : plan.graph.inputs(plan.graph.nodes[n]))
+        if (o.is_view()) reads.push_back(o.index);
       for (const Operand& o : plan.graph.outputs(plan.graph.nodes[n])) writes.push_back(o.index);
     }
     std::ranges::sort(reads);
     reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
     for (const std::uint32_t b : reads)
-      if (writer[b] != plan.groups.size()) out << "  g" << writer[b] << " -> g" << g << " [label=\"b" << b << "\"];\n";
+      if (writer[b] != plan.groups.size())
+        out << "  g" << writer[b] << " -> g" << g << " [label=\"b" << b << "\"];\n";
     for (const std::uint32_t b : writes) writer[b] = g;
   }
   out << "}\n";

@@ -32,18 +32,22 @@ struct HostMachine {
       else bases.push_back(reinterpret_cast<std::uint64_t>(memory[b.index].data() + b.offset));
     }
     for (const std::uint32_t slot : group.params) arguments.push_back(params[slot]);
-    const auto kernel = execution == kernels::Execution::Scalar ? kernels::interpret(group.spec)
-                                                                : kernels::compile(group.spec, kernels::best_isa());
+    const auto kernel = execution == kernels::Execution::Scalar
+                            ? kernels::interpret(group.spec)
+                            : kernels::compile(group.spec, kernels::best_isa());
     const std::uint64_t needed = kernel->scratch_bytes(group.extents.begin()).count + kAlignment;
     std::vector<std::byte> scratch(needed);
-    std::byte* aligned = scratch.data() + (kAlignment - reinterpret_cast<std::uintptr_t>(scratch.data()) % kAlignment);
+    std::byte* aligned =
+        scratch.data() +
+        (kAlignment - reinterpret_cast<std::uintptr_t>(scratch.data()) % kAlignment);
     kernel->run({bases.data(), group.extents.begin(), group.strides.data(), arguments.data()}, 0,
                 kernel->work_items(group.extents.begin()), aligned);
   }
 
   void copy(const Graph& graph, const Node& node) {
     const auto &from = memory[graph.inputs(node)[0].index], &to = memory[graph.output(node).index];
-    const std::vector<std::byte> bytes(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), to.size())));
+    const std::vector<std::byte> bytes(
+        from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), to.size())));
     std::ranges::copy(bytes, memory[graph.output(node).index].begin());
   }
 };

@@ -7,8 +7,10 @@
 namespace spyre::lazy {
 namespace {
 
-bool mergeable(std::span<const Dims> strides, std::size_t outer, std::size_t inner, std::int64_t inner_extent) {
-  return std::ranges::all_of(strides, [&](const Dims& s) { return s[outer] == s[inner] * inner_extent; });
+bool mergeable(std::span<const Dims> strides, std::size_t outer, std::size_t inner,
+               std::int64_t inner_extent) {
+  return std::ranges::all_of(strides,
+                             [&](const Dims& s) { return s[outer] == s[inner] * inner_extent; });
 }
 
 }  // namespace
@@ -32,7 +34,8 @@ void coalesce(Dims& extents, std::span<Dims> strides) {
 
 std::optional<Dims> common_refinement(const Dims& a, const Dims& b) {
   if (a == b) return a;
-  // From the innermost dimension outwards: `left_a` and `left_b` are what remains of the current extents.
+  // From the innermost dimension outwards: `left_a` and `left_b` are what remains of the current
+  // extents.
   Dims reversed;
   std::size_t i = a.size(), j = b.size();
   std::int64_t left_a = 1, left_b = 1;
@@ -41,7 +44,8 @@ std::optional<Dims> common_refinement(const Dims& a, const Dims& b) {
     if (left_b == 1 && j > 0) left_b = b[--j];
     if (left_a == 1 && left_b == 1) break;
     const std::int64_t step = std::min(left_a, left_b);
-    if (step == 1 || left_a % step != 0 || left_b % step != 0 || reversed.size() == kMaxRank) return std::nullopt;
+    if (step == 1 || left_a % step != 0 || left_b % step != 0 || reversed.size() == kMaxRank)
+      return std::nullopt;
     reversed.push_back(step);
     left_a /= step;
     left_b /= step;

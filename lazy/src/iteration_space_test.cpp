@@ -1,4 +1,4 @@
-// spyre/lazy/iteration_space_test.cpp — the algebra against its definition: addresses of linear indices.
+// spyre/lazy/iteration_space_test.cpp — the algebra against linear indices.
 #include "spyre/lazy/iteration_space.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(IterationSpace, HasNoRefinementAboveTheHighestRank) {
   Dims a = Dims::filled(7, 4), b{2};
   for (int i = 0; i < 6; ++i) b.push_back(4);
   b.push_back(2);
-  EXPECT_FALSE(common_refinement(a, b));   // 14 twos
+  EXPECT_FALSE(common_refinement(a, b));  // 14 twos
 }
 
 TEST(IterationSpace, SplitSpaceCutsOnlyBetweenDimensions) {
@@ -88,10 +88,12 @@ TEST(IterationSpace, KeepsAddressesThroughCoalescingAndSplitting) {
     ASSERT_EQ(addresses(extents, strides), addresses(shorter, short_strides));
 
     Dims without_ones;
-    for (const std::int64_t e : extents) if (e != 1) without_ones.push_back(e);
+    for (const std::int64_t e : extents)
+      if (e != 1) without_ones.push_back(e);
     const auto refined = common_refinement(shorter, without_ones);
     ASSERT_TRUE(refined);
-    ASSERT_EQ(addresses(extents, strides), addresses(*refined, split_strides(shorter, short_strides, *refined)));
+    ASSERT_EQ(addresses(extents, strides),
+              addresses(*refined, split_strides(shorter, short_strides, *refined)));
   }
 }
 

@@ -20,11 +20,13 @@ std::int64_t unit_of(const ArgumentSpec& spec) {
 /// Loops in a chosen order, with the strides of every argument in parallel.
 struct Loops {
   Dims extents;
-  std::vector<Dims> strides;   // per argument
+  std::vector<Dims> strides;  // per argument
 
-  void append(std::int64_t extent, const std::vector<NestArgument>& arguments, std::size_t dimension) {
+  void append(std::int64_t extent, const std::vector<NestArgument>& arguments,
+              std::size_t dimension) {
     extents.push_back(extent);
-    for (std::size_t a = 0; a < arguments.size(); ++a) strides[a].push_back(arguments[a].strides[dimension]);
+    for (std::size_t a = 0; a < arguments.size(); ++a)
+      strides[a].push_back(arguments[a].strides[dimension]);
   }
   void append_single() {
     extents.push_back(1);
@@ -33,20 +35,25 @@ struct Loops {
 };
 
 /// Writes should stream: the first store's strides fall from the outermost loop to the innermost.
-void sort_by_store(const std::vector<NestArgument>& arguments, std::vector<std::size_t>& dimensions) {
-  const auto store = std::ranges::find(arguments, ArgumentSpec::Kind::Store, [](const auto& a) { return a.spec.kind; });
+void sort_by_store(const std::vector<NestArgument>& arguments,
+                   std::vector<std::size_t>& dimensions) {
+  const auto store = std::ranges::find(arguments, ArgumentSpec::Kind::Store,
+                                       [](const auto& a) { return a.spec.kind; });
   if (store == arguments.end()) return;
   std::ranges::stable_sort(dimensions, [&](std::size_t x, std::size_t y) {
     return std::abs(store->strides[x]) > std::abs(store->strides[y]);
   });
 }
 
-/// The kept dimension of a column kernel that most arguments walk with unit stride; the last of equals.
-std::size_t column_dimension(const std::vector<NestArgument>& arguments, const std::vector<std::size_t>& kept) {
+/// The kept dimension of a column kernel that most arguments walk with unit stride; the last of
+/// equals.
+std::size_t column_dimension(const std::vector<NestArgument>& arguments,
+                             const std::vector<std::size_t>& kept) {
   std::size_t best = kept.back();
   std::ptrdiff_t best_count = -1;
   for (const std::size_t d : kept) {
-    const auto count = std::ranges::count_if(arguments, [&](const auto& a) { return a.strides[d] == unit_of(a.spec); });
+    const auto count = std::ranges::count_if(
+        arguments, [&](const auto& a) { return a.strides[d] == unit_of(a.spec); });
     if (count >= best_count) best = d, best_count = count;
   }
   return best;
@@ -69,17 +76,20 @@ Loops choose_order(const Nest& nest, const std::vector<NestArgument>& arguments)
   for (const std::size_t d : kept) loops.append(extents[d], arguments, d);
   coalesce(loops.extents, loops.strides);
   if (nest.reduces()) loops.append(nest.reduced, arguments, reduced);
-  if (nest.form == Form::Column && column < extents.size()) loops.append(extents[column], arguments, column);
+  if (nest.form == Form::Column && column < extents.size())
+    loops.append(extents[column], arguments, column);
   else if (nest.form == Form::Column || loops.extents.empty()) loops.append_single();
   return loops;
 }
 
-/// Along an innermost loop of extent 1 every stride is right; unit strides make for the most code sharing.
+/// Along an innermost loop of extent 1 every stride is right; unit strides make for the most code
+/// sharing.
 void normalize_single_inner(Form form, const std::vector<NestArgument>& arguments, Loops& loops) {
   const std::size_t inner = loops.extents.size() - 1;
   if (loops.extents[inner] != 1) return;
   for (std::size_t a = 0; a < arguments.size(); ++a) {
-    const bool row_result = form == Form::Row && arguments[a].spec.kind == ArgumentSpec::Kind::Store;
+    const bool row_result =
+        form == Form::Row && arguments[a].spec.kind == ArgumentSpec::Kind::Store;
     loops.strides[a][inner] = row_result ? 0 : unit_of(arguments[a].spec);
   }
 }
@@ -96,7 +106,9 @@ void order_loops(const Nest& nest, std::vector<NestArgument>& arguments, Group& 
   for (std::size_t a = 0; a < arguments.size(); ++a) {
     ArgumentSpec spec = arguments[a].spec;
     const std::int64_t stride = loops.strides[a][inner];
-    spec.inner = stride == 0 ? InnerStride::Zero : stride == unit_of(spec) ? InnerStride::Unit : InnerStride::Any;
+    spec.inner = stride == 0               ? InnerStride::Zero
+                 : stride == unit_of(spec) ? InnerStride::Unit
+                                           : InnerStride::Any;
     group.spec.arguments.push_back(spec);
     group.bindings.push_back(arguments[a].binding);
     group.strides.insert(group.strides.end(), loops.strides[a].begin(), loops.strides[a].end());

@@ -9,13 +9,13 @@ namespace spyre::lazy {
 
 /// A kernel argument over the dimensions of its group's nest.
 struct NestArgument {
-  kernels::ArgumentSpec spec;   // `inner` is decided by order_loops()
+  kernels::ArgumentSpec spec;  // `inner` is decided by order_loops()
   Binding binding{};
-  Dims strides{};               // bytes, Iota: units
+  Dims strides{};  // bytes, Iota: units
 
   friend bool operator==(const NestArgument& a, const NestArgument& b) {
-    return a.spec == b.spec && a.binding.index == b.binding.index && a.binding.offset == b.binding.offset &&
-           a.strides == b.strides;
+    return a.spec == b.spec && a.binding.index == b.binding.index &&
+           a.binding.offset == b.binding.offset && a.strides == b.strides;
   }
 };
 

@@ -26,7 +26,8 @@ std::optional<Nest> refine_all(const Nest& nest, const Dims& space, Refusal& why
     return result;
   }
   // The reduced dimension is one loop with one stride: it cannot be cut.
-  if (!head || head->tail.empty() || head->tail[0] != nest.reduced) return refused(Refusal::Form, why);
+  if (!head || head->tail.empty() || head->tail[0] != nest.reduced)
+    return refused(Refusal::Form, why);
   result.outer = head->head;
   result.inner = Dims(head->tail.span().subspan(1));
   return result;
@@ -34,7 +35,8 @@ std::optional<Nest> refine_all(const Nest& nest, const Dims& space, Refusal& why
 
 std::optional<Nest> refine_kept(const Nest& nest, const Dims& space, Refusal& why) {
   const auto refined = common_refinement(nest.kept(), space);
-  if (!refined || refined->size() == kMaxRank) return refused(Refusal::Shape, why);   // room for the reduced one
+  if (!refined || refined->size() == kMaxRank)
+    return refused(Refusal::Shape, why);  // room for the reduced one
   const auto split = split_space(*refined, nest.outer.numel());
   Nest result = nest;
   result.outer = split->head;
@@ -48,7 +50,8 @@ struct Part {
   std::vector<Dims> strides;  // per operand
 };
 
-Part part_of(const Dims& sizes, const std::vector<Dims>& strides, std::size_t begin, std::size_t end) {
+Part part_of(const Dims& sizes, const std::vector<Dims>& strides, std::size_t begin,
+             std::size_t end) {
   Part part{Dims(sizes.span().subspan(begin, end - begin)), {}};
   for (const Dims& s : strides) part.strides.emplace_back(s.span().subspan(begin, end - begin));
   coalesce(part.extents, part.strides);
@@ -63,7 +66,7 @@ NodeNest reduction_nest(const Node& node, const std::vector<Dims>& strides) {
   Part run = part_of(node.sizes, strides, first, last);
   const Part inner = part_of(node.sizes, strides, last, node.sizes.size());
   ensure(run.extents.size() <= 1, "a reduction's input run has one stride");
-  if (run.extents.empty())   // its extents are all 1: it stays a loop
+  if (run.extents.empty())  // its extents are all 1: it stays a loop
     for (Dims& s : run.strides) s.push_back(0);
 
   NodeNest result;
@@ -90,12 +93,14 @@ std::optional<Nest> unify(const Nest& a, const Nest& b, Refusal& why) {
   if (a.library || b.library) return refused(Refusal::Library, why);
   if (!a.reduces() && b.reduces()) return unify(b, a, why);
   if (!b.reduces()) {
-    if (a.reduces() && a.reduced == 1) return refused(Refusal::Form, why);  // element and result would look alike
+    if (a.reduces() && a.reduced == 1)
+      return refused(Refusal::Form, why);  // element and result would look alike
     if (b.points() == a.points()) return refine_all(a, b.outer, why);
     if (b.points() == a.kept_points()) return refine_kept(a, b.outer, why);
     return refused(Refusal::Shape, why);
   }
-  if (a.form != b.form || a.reduced != b.reduced || a.reduced == 1) return refused(Refusal::Form, why);
+  if (a.form != b.form || a.reduced != b.reduced || a.reduced == 1)
+    return refused(Refusal::Form, why);
   if (a.outer.numel() != b.outer.numel()) return refused(Refusal::Shape, why);
   return refine_all(a, b.extents(), why);
 }
@@ -106,7 +111,8 @@ NodeNest nest_of(const Graph& graph, const Node& node) {
   if (result.nest.library) return result;
   // Scalars take part as operands that never move.
   for (const Operand& o : graph.all_operands(node))
-    result.strides.push_back(o.kind == Operand::Kind::Scalar ? Dims::filled(node.sizes.size(), 0) : o.strides);
+    result.strides.push_back(o.kind == Operand::Kind::Scalar ? Dims::filled(node.sizes.size(), 0)
+                                                             : o.strides);
   if (node.is_reduction()) return reduction_nest(node, result.strides);
   result.nest.outer = node.sizes;
   coalesce(result.nest.outer, result.strides);
@@ -114,7 +120,8 @@ NodeNest nest_of(const Graph& graph, const Node& node) {
 }
 
 kernels::Level level_in(const Nest& member, const Nest& group) {
-  const bool result = !member.reduces() && group.reduces() && member.points() == group.kept_points();
+  const bool result =
+      !member.reduces() && group.reduces() && member.points() == group.kept_points();
   return result && group.reduced != 1 ? kernels::Level::Result : kernels::Level::Element;
 }
 

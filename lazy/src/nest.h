@@ -1,4 +1,4 @@
-// spyre/lazy/nest.h — the loop nest of a group: its form and the iteration space that all members refine to.
+// spyre/lazy/nest.h — a group's loop nest: form, and the space members refine to.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,8 @@ struct Nest {
   /// Points of the whole nest, and points where a reduction's results live.
   std::int64_t points() const { return kept_points() * reduced; }
   std::int64_t kept_points() const { return outer.numel() * inner.numel(); }
-  /// Extents of the nest, outermost first: outer, then the reduced one (unless Pointwise), then inner.
+  /// Extents of the nest, outermost first: outer, then the reduced one (unless Pointwise), then
+  /// inner.
   Dims extents() const;
   /// The same without the reduced one.
   Dims kept() const;
@@ -41,7 +42,8 @@ NodeNest nest_of(const Graph& graph, const Node& node);
 
 /// Where a member's points lie in its group's nest.
 kernels::Level level_in(const Nest& member, const Nest& group);
-/// A member operand's strides over group.extents(): refined, and 0 along the reduced dimension at result level.
+/// A member operand's strides over group.extents(): refined, and 0 along the reduced dimension at
+/// result level.
 Dims strides_in(const Nest& member, const Dims& strides, const Nest& group);
 
 }  // namespace spyre::lazy

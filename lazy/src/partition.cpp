@@ -12,7 +12,8 @@ namespace {
 
 using kernels::Form;
 
-std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& a,
+                                  const std::vector<std::uint32_t>& b) {
   std::vector<std::uint32_t> all(a.size() + b.size());
   std::merge(a.begin(), a.end(), b.begin(), b.end(), all.begin());
   return all;
@@ -21,7 +22,11 @@ std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& a, const std
 }  // namespace
 
 Partition::Partition(const Graph& graph, const FusionLimits& limits)
-    : graph_(graph), limits_(limits), dependences_(graph), drafts_(graph.nodes.size()), parent_(graph.nodes.size()) {
+    : graph_(graph),
+      limits_(limits),
+      dependences_(graph),
+      drafts_(graph.nodes.size()),
+      parent_(graph.nodes.size()) {
   std::iota(parent_.begin(), parent_.end(), 0U);
   nests_.reserve(graph.nodes.size());
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
@@ -40,7 +45,8 @@ Partition::Partition(const Graph& graph, const FusionLimits& limits)
 }
 
 std::uint32_t Partition::group_of(std::uint32_t node) const {
-  while (parent_[node] != node) node = parent_[node];  // short: the smaller group always goes under the larger
+  while (parent_[node] != node)
+    node = parent_[node];  // short: the smaller group always goes under the larger
   return node;
 }
 
@@ -107,18 +113,22 @@ bool Partition::aligned(std::uint32_t earlier, std::uint32_t later, const Nest& 
   const std::uint32_t other = from_earlier ? later : earlier;
   const auto holds = [&](const Dependence& d, std::uint32_t far_end) {
     if (d.kind == Dependence::Kind::Share || group_of(far_end) != other) return true;
-    return d.relation == Relation::Same || (d.relation == Relation::Broadcast && merged.form == Form::Row);
+    return d.relation == Relation::Same ||
+           (d.relation == Relation::Broadcast && merged.form == Form::Row);
   };
   for (const std::uint32_t n : drafts_[from_earlier ? earlier : later].nodes) {
-    for (const Dependence& d : dependences_.into(n)) if (!holds(d, d.from)) return false;
-    for (const Dependence& d : dependences_.out_of(n)) if (!holds(d, d.to)) return false;
+    for (const Dependence& d : dependences_.into(n))
+      if (!holds(d, d.from)) return false;
+    for (const Dependence& d : dependences_.out_of(n))
+      if (!holds(d, d.to)) return false;
   }
   return true;
 }
 
 bool Partition::within_limits(const GroupDraft& merged, Refusal& why) const {
   why = Refusal::Size;
-  if (merged.nodes.size() > limits_.arguments / 4 && count_arguments(merged) > limits_.arguments) return false;
+  if (merged.nodes.size() > limits_.arguments / 4 && count_arguments(merged) > limits_.arguments)
+    return false;
   if (!merged.nest.reduces()) return true;
   why = Refusal::Form;
   if (!reductions_see_elements(merged)) return false;
@@ -127,7 +137,8 @@ bool Partition::within_limits(const GroupDraft& merged, Refusal& why) const {
   if (merged.nest.form != Form::Row) return true;
   why = Refusal::Scratchpad;
   // No kernel keeps more than two values per member and element; most are far below that.
-  const auto most = static_cast<std::uint64_t>(merged.nest.reduced) * merged.nodes.size() * 2 * sizeof(std::int64_t);
+  const auto most = static_cast<std::uint64_t>(merged.nest.reduced) * merged.nodes.size() * 2 *
+                    sizeof(std::int64_t);
   if (most <= limits_.scratchpad.count) return true;
   const Group group = build_group(*this, merged);
   return kernels::scratch_bytes(group.spec, group.extents.begin()) <= limits_.scratchpad;
@@ -137,25 +148,31 @@ bool Partition::within_limits(const GroupDraft& merged, Refusal& why) const {
 bool Partition::occupies_cores(const Nest& nest) const {
   std::int64_t items = nest.kept_points();
   if (nest.form == Form::Column) {
-    const std::int64_t columns = nest.inner.empty() ? 1 : nest.inner.back(), block = kernels::Kernel::kColumnBlock;
+    const std::int64_t columns = nest.inner.empty() ? 1 : nest.inner.back(),
+                       block = kernels::Kernel::kColumnBlock;
     items = items / columns * ((columns + block - 1) / block);
   }
   return items >= limits_.few_items || nest.points() / items <= limits_.long_item;
 }
 
-/// A kernel computes what does not vary along the row once per row; a reduction must not be fed that.
+/// A kernel computes what does not vary along the row once per row; a reduction must not be fed
+/// that.
 bool Partition::reductions_see_elements(const GroupDraft& merged) const {
   const std::uint32_t group = group_of(merged.nodes.front());
   std::vector<bool> varies(merged.nodes.size());
   for (std::size_t i = 0; i < merged.nodes.size(); ++i) {
     const Node& node = graph_.nodes[merged.nodes[i]];
-    const bool element = level_in(nests_[merged.nodes[i]].nest, merged.nest) == kernels::Level::Element;
+    const bool element =
+        level_in(nests_[merged.nodes[i]].nest, merged.nest) == kernels::Level::Element;
     bool input_varies = false;
     for (std::size_t k = 0; k < node.input_count; ++k) {
       const Operand& operand = graph_.operands[node.first_operand + k];
       if (operand.kind == Operand::Kind::Scalar) continue;
       const std::uint32_t from = dependences_.definition(node.first_operand + k);
-      if (from == kNone || group_of(from) != group) { input_varies = input_varies || element; continue; }
+      if (from == kNone || group_of(from) != group) {
+        input_varies = input_varies || element;
+        continue;
+      }
       const auto at = std::ranges::lower_bound(merged.nodes, from) - merged.nodes.begin();
       input_varies = input_varies || varies[static_cast<std::size_t>(at)];
     }
@@ -175,11 +192,13 @@ std::size_t Partition::count_arguments(const GroupDraft& merged) const {
     for (std::size_t k = node.first_operand; k < node.first_operand + node.input_count; ++k) {
       const Operand& operand = graph_.operands[k];
       const std::uint32_t from = dependences_.definition(k);
-      if (operand.kind == Operand::Kind::Scalar || (from != kNone && group_of(from) == group)) continue;
+      if (operand.kind == Operand::Kind::Scalar || (from != kNone && group_of(from) == group))
+        continue;
       const bool known = operand.is_view() && std::ranges::any_of(loads, [&](std::size_t l) {
-        const Access &a = dependences_.access(l), &b = dependences_.access(k);
-        return graph_.operands[l].is_view() && a.buffer == b.buffer && relate(a, b) == Relation::Same;
-      });
+                           const Access &a = dependences_.access(l), &b = dependences_.access(k);
+                           return graph_.operands[l].is_view() && a.buffer == b.buffer &&
+                                  relate(a, b) == Relation::Same;
+                         });
       if (!known) loads.push_back(k);
     }
   }
@@ -198,7 +217,8 @@ bool Partition::must_store(std::uint32_t node) const {
 void Partition::replace(std::uint32_t name, std::uint32_t joining, GroupDraft merged) {
   --group_count_;
   GroupDraft &a = drafts_[name], &b = drafts_[joining];
-  const auto neighbours = [&](const std::vector<std::uint32_t>& x, const std::vector<std::uint32_t>& y) {
+  const auto neighbours = [&](const std::vector<std::uint32_t>& x,
+                              const std::vector<std::uint32_t>& y) {
     std::vector<std::uint32_t> groups;
     groups.reserve(x.size() + y.size());
     for (const auto* list : {&x, &y})

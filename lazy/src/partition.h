@@ -1,7 +1,7 @@
-// spyre/lazy/partition.h — the live nodes of a graph, divided into groups that run one after the other.
+// spyre/lazy/partition.h — the live nodes in groups that run one after the other.
 //
-// Invariant: groups have distinct positions, and every dependence goes from a lower position to a higher one or stays
-// inside a group, where it must hold point by point. Merging keeps it.
+// Invariant: groups have distinct positions, and every dependence goes from a lower position to a
+// higher one or stays inside a group, where it must hold point by point. Merging keeps it.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,21 +15,24 @@
 
 namespace spyre::lazy {
 
-/// The bounds of one kernel: code size, pointer registers, scratchpad, and when a row is worth more than one core.
+/// The bounds of one kernel: code size, pointer registers, scratchpad, and when a row is worth more
+/// than one core.
 struct FusionLimits {
   std::size_t nodes = 64;
   std::size_t arguments = 24;
-  std::int64_t long_item = 32'768;  // points that one core works on alone, because they share a reduction
-  std::int64_t few_items = 8;       // fewer long items are not fused: they would leave cores idle
+  std::int64_t long_item =
+      32'768;  // points that one core works on alone, because they share a reduction
+  std::int64_t few_items = 8;  // fewer long items are not fused: they would leave cores idle
   Bytes scratchpad;
 };
 
 /// Members and what is known of them together.
 struct GroupDraft {
-  std::vector<std::uint32_t> nodes{};        // in recorded order
+  std::vector<std::uint32_t> nodes{};  // in recorded order
   Nest nest{};
   std::uint32_t position = 0;
-  std::vector<std::uint32_t> before{}, after{};  // some node of each group that must run before / after this one
+  std::vector<std::uint32_t> before{},
+      after{};  // some node of each group that must run before / after this one
   Refusal refusal{};
   std::uint32_t refused = 0;
 };
@@ -49,10 +52,12 @@ class Partition {
   /// Group names by position.
   std::vector<std::uint32_t> in_order() const;
 
-  /// Merges the groups of two nodes into one kernel of form `form`, if that is legal and within limits.
+  /// Merges the groups of two nodes into one kernel of form `form`, if that is legal and within
+  /// limits.
   bool try_merge(std::uint32_t a, std::uint32_t b, kernels::Form form);
 
-  /// True if the bytes that a member writes are read outside its group, or can be seen after the trace.
+  /// True if the bytes that a member writes are read outside its group, or can be seen after the
+  /// trace.
   bool must_store(std::uint32_t node) const;
 
  private:
@@ -70,7 +75,7 @@ class Partition {
   FusionLimits limits_;
   Dependences dependences_;
   std::vector<NodeNest> nests_;
-  std::vector<GroupDraft> drafts_;             // by name; empty for dead nodes and merged groups
+  std::vector<GroupDraft> drafts_;     // by name; empty for dead nodes and merged groups
   std::vector<std::uint32_t> parent_;  // union-find over node numbers
   std::size_t group_count_ = 0;
 };

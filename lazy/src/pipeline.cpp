@@ -29,16 +29,18 @@ struct FusionPass {
 };
 
 constexpr std::array kGraphPasses{
-    // Equal operations on equal data are done once; the second one's readers read the first one's result.
+    // Equal operations on equal data are done once; the second one's readers read the first one's
+    // result.
     GraphPass{"duplicates", duplicates},
     // What writes only bytes that nobody can see goes, and then what only that needed.
     GraphPass{"dead_code", dead_code},
 };
 
-// From here on the graph stands still and its nodes are gathered into groups. Reductions choose first, because their
-// loop nests are the least flexible.
+// From here on the graph stands still and its nodes are gathered into groups. Reductions choose
+// first, because their loop nests are the least flexible.
 constexpr std::array kFusionPasses{
-    // Reductions along rows, with everything that lives on the same rows, become one kernel over resident rows.
+    // Reductions along rows, with everything that lives on the same rows, become one kernel over
+    // resident rows.
     FusionPass{"fuse_rows", fuse_rows},
     // Reductions down columns take in what makes their elements and what finishes their results.
     FusionPass{"fuse_columns", fuse_columns},
@@ -52,8 +54,7 @@ bool is_pass(std::string_view name) {
 }
 
 /// Calls `use` with each comma-separated item.
-template <class Use>
-void for_each_item(std::string_view list, Use use) {
+template <class Use> void for_each_item(std::string_view list, Use use) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     use(list.substr(0, comma));
@@ -63,7 +64,9 @@ void for_each_item(std::string_view list, Use use) {
 
 bool disabled(std::string_view passes, std::string_view name) {
   bool found = false;
-  for_each_item(passes, [&](std::string_view item) { found = found || (item.substr(0, 1) == "-" && item.substr(1) == name); });
+  for_each_item(passes, [&](std::string_view item) {
+    found = found || (item.substr(0, 1) == "-" && item.substr(1) == name);
+  });
   return found;
 }
 
@@ -92,7 +95,8 @@ class Runner {
     const std::size_t before = partition.group_count();
     pass.run(partition);
     if (options_.verify) check(pass.name, [&] { verify(plan_of(partition)); });
-    if (partition.group_count() != before && options_.on_change) options_.on_change(pass.name, print(plan_of(partition)));
+    if (partition.group_count() != before && options_.on_change)
+      options_.on_change(pass.name, print(plan_of(partition)));
   }
 
   static Plan plan_of(const Partition& partition) {
@@ -110,7 +114,8 @@ class Runner {
       Group group = draft.nest.library ? library_group(draft) : build_group(partition, draft);
       group.refusal = draft.refusal;
       group.refused = draft.refused;
-      for (const std::uint32_t n : draft.nodes) graph.nodes[n].dead = !std::ranges::binary_search(group.nodes, n);
+      for (const std::uint32_t n : draft.nodes)
+        graph.nodes[n].dead = !std::ranges::binary_search(group.nodes, n);
       if (!group.nodes.empty()) groups.push_back(std::move(group));
     }
     return groups;
@@ -124,8 +129,7 @@ class Runner {
     return group;
   }
 
-  template <class Check>
-  static void check(std::string_view pass, Check verify_it) {
+  template <class Check> static void check(std::string_view pass, Check verify_it) {
     try {
       verify_it();
     } catch (const InternalError& error) {
@@ -163,8 +167,8 @@ void check_passes(std::string_view passes) {
     std::string names;
     for (const GraphPass& pass : kGraphPasses) names += str(" -", pass.name);
     for (const FusionPass& pass : kFusionPasses) names += str(" -", pass.name);
-    throw InvalidArgument(str("SPYRE_PASSES: got '", item, "'; expected a comma-separated list of", names,
-                              "; try SPYRE_PASSES=-fuse_rows,-duplicates"));
+    throw InvalidArgument(str("SPYRE_PASSES: got '", item, "'; expected a comma-separated list of",
+                              names, "; try SPYRE_PASSES=-fuse_rows,-duplicates"));
   });
 }
 

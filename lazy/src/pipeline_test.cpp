@@ -1,4 +1,4 @@
-// spyre/lazy/pipeline_test.cpp — what becomes one kernel, and what must not: plans of small programs as text.
+// spyre/lazy/pipeline_test.cpp — what becomes one kernel, and what must not.
 #include "spyre/lazy/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -23,13 +23,21 @@ Plan plan_of(const GraphWriter& w, std::string_view passes = "") {
 std::string summary(const Plan& plan) {
   std::ostringstream out;
   for (const Group& g : plan.groups) {
-    if (g.library) { out << "library\n"; continue; }
-    out << (g.spec.form == Form::Row ? "row " : g.spec.form == Form::Column ? "column " : "pointwise ") << g.extents << ':';
+    if (g.library) {
+      out << "library\n";
+      continue;
+    }
+    out << (g.spec.form == Form::Row      ? "row "
+            : g.spec.form == Form::Column ? "column "
+                                          : "pointwise ")
+        << g.extents << ':';
     for (const std::uint32_t n : g.nodes) {
       const Node& node = plan.graph.nodes[n];
-      out << ' ' << (node.is_reduction() ? name_of(node.reduction) : kernels::op(node.op).info.name);
+      out << ' '
+          << (node.is_reduction() ? name_of(node.reduction) : kernels::op(node.op).info.name);
     }
-    for (const Binding& b : g.bindings) out << (b.kind == Binding::Kind::Read ? " <b" : " >b") << b.index;
+    for (const Binding& b : g.bindings)
+      out << (b.kind == Binding::Kind::Read ? " <b" : " >b") << b.index;
     out << '\n';
   }
   return out.str();
@@ -44,10 +52,12 @@ TestTensor softmax(GraphWriter& w, const TestTensor& x) {
 
 TestTensor mean(GraphWriter& w, const TestTensor& x) {
   const std::size_t rank = x.sizes.size();
-  return w.apply("div", {w.reduce(Reduction::Sum, x, rank - 1, rank), static_cast<double>(x.sizes.back())});
+  return w.apply(
+      "div", {w.reduce(Reduction::Sum, x, rank - 1, rank), static_cast<double>(x.sizes.back())});
 }
 
-TestTensor layer_norm(GraphWriter& w, const TestTensor& x, const TestTensor& weight, const TestTensor& bias) {
+TestTensor layer_norm(GraphWriter& w, const TestTensor& x, const TestTensor& weight,
+                      const TestTensor& bias) {
   const TestTensor centred = w.apply("sub", {x, mean(w, x), 1.0});
   const TestTensor variance = mean(w, w.apply("mul", {centred, centred}));
   const TestTensor scale = w.apply("rsqrt", {w.apply("add", {variance, 1e-5, 1.0})});
@@ -118,12 +128,14 @@ TEST(Pipeline, FusesAGeluChain) {
 
 TEST(Pipeline, FusesLayerNormWithResidualAndActivation) {
   GraphWriter w;
-  const TestTensor x = w.input({2, 8, 64}), residual = w.input({2, 8, 64}), weight = w.input({64}), bias = w.input({64});
+  const TestTensor x = w.input({2, 8, 64}), residual = w.input({2, 8, 64}), weight = w.input({64}),
+                   bias = w.input({64});
   const TestTensor sum = w.apply("add", {x, residual, 1.0});
   w.observe(sum);
   w.observe(w.apply("gelu", {layer_norm(w, sum, weight, bias)}));
   EXPECT_EQ(summary(plan_of(w)),
-            "row [16, 64]: add sum div sub mul sum div add rsqrt mul mul add gelu <b0 <b1 >b4 <b2 <b3 >b16\n");
+            "row [16, 64]: add sum div sub mul sum div add rsqrt mul mul add gelu <b0 <b1 >b4 <b2 "
+            "<b3 >b16\n");
 }
 
 TEST(Pipeline, FusesSoftmaxBackward) {
@@ -155,8 +167,9 @@ TEST(Pipeline, FusesAnInPlaceOptimizerStepAndStoresOnce) {
   w.apply_into(root, "div", {root, 0.3});
   w.apply_into(root, "add", {root, 1e-8, 1.0});
   w.apply_into(p, "addcdiv", {p, m, root, -0.001});
-  EXPECT_EQ(summary(plan_of(w)),
-            "pointwise [100]: mul lerp mul addcmul sqrt div add addcdiv <b0 <b2 <b1 >b2 <b3 >b3 >b0\n");
+  EXPECT_EQ(
+      summary(plan_of(w)),
+      "pointwise [100]: mul lerp mul addcmul sqrt div add addcdiv <b0 <b2 <b1 >b2 <b3 >b3 >b0\n");
 }
 
 TEST(Pipeline, SeesThroughReshapes) {
@@ -241,7 +254,8 @@ TEST(Pipeline, KeepsALibraryCallInPlace) {
   const TestTensor a = w.apply("exp", {x}), product = w.empty({16, 16});
   w.library({a, x}, {product});
   w.observe(w.apply("relu", {product}));
-  EXPECT_EQ(summary(plan_of(w)), "pointwise [256]: exp <b0 >b1\nlibrary\npointwise [256]: relu <b2 >b3\n");
+  EXPECT_EQ(summary(plan_of(w)),
+            "pointwise [256]: exp <b0 >b1\nlibrary\npointwise [256]: relu <b2 >b3\n");
 }
 
 TEST(Pipeline, DoesNotMoveAReadPastAWrite) {
@@ -250,7 +264,8 @@ TEST(Pipeline, DoesNotMoveAReadPastAWrite) {
   const TestTensor before = w.apply("exp", {x});
   w.library({y}, {x});
   w.observe(w.apply("add", {before, x, 1.0}));
-  EXPECT_EQ(summary(plan_of(w)), "pointwise [16]: exp <b0 >b2\nlibrary\npointwise [16]: add <b2 <b0 >b3\n");
+  EXPECT_EQ(summary(plan_of(w)),
+            "pointwise [16]: exp <b0 >b2\nlibrary\npointwise [16]: add <b2 <b0 >b3\n");
 }
 
 TEST(Pipeline, ComputesDuplicatesOnce) {
@@ -276,7 +291,7 @@ TEST(Pipeline, SeesThatAWriteMakesEqualOperationsDiffer) {
 TEST(Pipeline, RoundsAForwardedValueToItsStorage) {
   GraphWriter w;
   const TestTensor x = w.input({16}, DType::F16), y = w.input({16});
-  w.apply_into(x, "add", {x, y, 1.0}, DType::F32, DType::F32);   // x_half += y_float
+  w.apply_into(x, "add", {x, y, 1.0}, DType::F32, DType::F32);  // x_half += y_float
   w.observe(w.apply("neg", {x}));
   const Plan plan = plan_of(w);
   ASSERT_EQ(plan.groups.size(), 1U);

@@ -7,7 +7,8 @@
 
 namespace spyre::lazy {
 
-/// The finished group. Equal structures give equal specs: arguments and parameters are numbered by first use.
+/// The finished group. Equal structures give equal specs: arguments and parameters are numbered by
+/// first use.
 Group build_group(const Partition& partition, const GroupDraft& draft);
 
 }  // namespace spyre::lazy

@@ -15,7 +15,8 @@ namespace {
 /// Checks one node. Confined to one call of verify().
 class NodeVerifier {
  public:
-  NodeVerifier(const Graph& graph, std::uint32_t number) : graph_(graph), node_(graph.nodes[number]), number_(number) {}
+  NodeVerifier(const Graph& graph, std::uint32_t number)
+      : graph_(graph), node_(graph.nodes[number]), number_(number) {}
 
   void verify() const {
     const auto operands = graph_.all_operands(node_);
@@ -36,38 +37,48 @@ class NodeVerifier {
   void verify_operand(const Operand& o, std::size_t position) const {
     if (o.kind != Operand::Kind::View) {
       require(o.index < graph_.params, "names a parameter slot that does not exist");
-      require(o.kind == Operand::Kind::Scalar || o.strides.size() == node_.sizes.size(), "has an iota of another rank");
+      require(o.kind == Operand::Kind::Scalar || o.strides.size() == node_.sizes.size(),
+              "has an iota of another rank");
       return;
     }
     require(o.index < graph_.buffers.size(), "names a buffer that does not exist");
     const bool library = node_.kind == Node::Kind::Library;
-    require(!library || node_.first_operand + position < graph_.library_sizes.size(), "has an operand without sizes");
-    const Dims& sizes = library ? graph_.library_sizes[node_.first_operand + position] : node_.sizes;
-    require(o.strides.size() == sizes.size(), "has an operand whose strides do not match the sizes");
+    require(!library || node_.first_operand + position < graph_.library_sizes.size(),
+            "has an operand without sizes");
+    const Dims& sizes =
+        library ? graph_.library_sizes[node_.first_operand + position] : node_.sizes;
+    require(o.strides.size() == sizes.size(),
+            "has an operand whose strides do not match the sizes");
     const Access access = access_of(graph_, node_, position);
-    require(access.begin >= 0 && access.end <= static_cast<std::int64_t>(graph_.buffers[o.index].bytes),
-            "reaches outside its buffer");
+    require(
+        access.begin >= 0 && access.end <= static_cast<std::int64_t>(graph_.buffers[o.index].bytes),
+        "reaches outside its buffer");
   }
 
   void verify_pointwise() const {
     require(node_.op.value < kernels::op_table().size(), "applies an unknown op");
-    require(node_.input_count == kernels::op(node_.op).info.arity, "has the wrong number of inputs");
+    require(node_.input_count == kernels::op(node_.op).info.arity,
+            "has the wrong number of inputs");
     verify_written_once(0);
   }
 
   void verify_reduction() const {
-    require(node_.reduced != 0 && node_.reduced >> node_.sizes.size() == 0, "reduces dimensions that do not exist");
+    require(node_.reduced != 0 && node_.reduced >> node_.sizes.size() == 0,
+            "reduces dimensions that do not exist");
     const unsigned run = node_.reduced >> std::countr_zero(node_.reduced);
     require((run & (run + 1)) == 0, "reduces dimensions that are not one run");
-    const bool trailing = static_cast<std::size_t>(std::bit_width(node_.reduced)) == node_.sizes.size();
-    require(node_.kind != Node::Kind::Row || trailing, "is a row reduction over dimensions that are not the last");
+    const bool trailing =
+        static_cast<std::size_t>(std::bit_width(node_.reduced)) == node_.sizes.size();
+    require(node_.kind != Node::Kind::Row || trailing,
+            "is a row reduction over dimensions that are not the last");
     verify_written_once(node_.reduced);
   }
 
   void verify_written_once(std::uint32_t reduced) const {
     const Dims& strides = graph_.output(node_).strides;
     for (std::size_t d = 0; d < node_.sizes.size(); ++d)
-      if (((reduced >> d) & 1U) == 0) require(node_.sizes[d] == 1 || strides[d] != 0, "writes an element more than once");
+      if (((reduced >> d) & 1U) == 0)
+        require(node_.sizes[d] == 1 || strides[d] != 0, "writes an element more than once");
   }
 
   const Graph& graph_;
@@ -81,11 +92,14 @@ void require_group(bool holds, std::size_t group, std::string_view what) {
 
 void verify_kernel(const Group& group, std::size_t g) {
   group.spec.verify();
-  require_group(group.extents.size() == group.spec.rank, g, "has extents of another rank than its spec");
+  require_group(group.extents.size() == group.spec.rank, g,
+                "has extents of another rank than its spec");
   require_group(group.bindings.size() == group.spec.arguments.size(), g, "has unbound arguments");
-  require_group(group.strides.size() == group.bindings.size() * group.spec.rank, g, "has arguments without strides");
+  require_group(group.strides.size() == group.bindings.size() * group.spec.rank, g,
+                "has arguments without strides");
   require_group(group.params.size() == group.spec.params, g, "has unbound parameters");
-  for (const std::int64_t extent : group.extents) require_group(extent >= 1, g, "has an empty loop");
+  for (const std::int64_t extent : group.extents)
+    require_group(extent >= 1, g, "has an empty loop");
 }
 
 }  // namespace
@@ -107,7 +121,8 @@ void verify(const Plan& plan) {
   const Dependences dependences(plan.graph);
   for (std::uint32_t n = 0; n < plan.graph.nodes.size(); ++n) {
     if (plan.graph.nodes[n].dead) continue;
-    if (group_of[n] == plan.groups.size()) throw InternalError(str("plan: live node %", n, " is in no group"));
+    if (group_of[n] == plan.groups.size())
+      throw InternalError(str("plan: live node %", n, " is in no group"));
     for (const Dependence& d : dependences.into(n)) {
       if (d.kind == Dependence::Kind::Share) continue;
       const std::string between = str("breaks the order of %", d.from, " and %", n);

@@ -1,10 +1,11 @@
-// spyre/lazy/passes/candidates.h — the orders in which fusion passes try pairs of groups. Each is linear in the dependences.
+// spyre/lazy/passes/candidates.h — the orders in which passes try pairs of groups.
 #pragma once
 #include "partition.h"
 
 namespace spyre::lazy {
 
-/// For each node in recorded order: its group with those of the nodes it depends on, the latest first.
+/// For each node in recorded order: its group with those of the nodes it depends on, the latest
+/// first.
 void merge_with_producers(Partition& partition, kernels::Form form);
 /// The same pairs, the last node first: a chain is taken in from its end.
 void merge_producers_into(Partition& partition, kernels::Form form);

@@ -1,8 +1,9 @@
 // spyre/lazy/passes/dead_code.cpp — one scan backwards with the set of live bytes of each buffer.
 //
-// At the end the bytes of observable buffers are live. A node with no live byte in its outputs is dead. A live one
-// ends the life of the bytes it overwrites and begins that of the bytes it reads. Sets are of intervals; what an
-// access with holes touches counts as read whole, and as written not at all: never wrong, at times too careful.
+// At the end the bytes of observable buffers are live. A node with no live byte in its outputs is
+// dead. A live one ends the life of the bytes it overwrites and begins that of the bytes it reads.
+// Sets are of intervals; what an access with holes touches counts as read whole, and as written not
+// at all: never wrong, at times too careful.
 #include "dead_code.h"
 
 #include <algorithm>
@@ -42,7 +43,9 @@ class ByteSet {
   }
 
  private:
-  struct Interval { std::int64_t begin, end; };
+  struct Interval {
+    std::int64_t begin, end;
+  };
   std::vector<Interval>::const_iterator first_after(std::int64_t begin) const {
     return std::ranges::upper_bound(intervals_, begin, {}, &Interval::end);
   }
@@ -54,7 +57,8 @@ class ByteSet {
 Graph dead_code(Graph graph) {
   std::vector<ByteSet> live(graph.buffers.size());
   for (std::size_t b = 0; b < live.size(); ++b)
-    if (graph.buffers[b].observable) live[b].add(0, static_cast<std::int64_t>(graph.buffers[b].bytes));
+    if (graph.buffers[b].observable)
+      live[b].add(0, static_cast<std::int64_t>(graph.buffers[b].bytes));
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     Node& node = graph.nodes[n];
     if (node.dead) continue;

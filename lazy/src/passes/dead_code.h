@@ -4,7 +4,8 @@
 
 namespace spyre::lazy {
 
-/// Liveness is of buffer bytes, never of tensors: a write through a dead view of a live buffer stays.
+/// Liveness is of buffer bytes, never of tensors: a write through a dead view of a live buffer
+/// stays.
 Graph dead_code(Graph graph);
 
 }  // namespace spyre::lazy

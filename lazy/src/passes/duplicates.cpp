@@ -1,7 +1,8 @@
 // spyre/lazy/passes/duplicates.cpp — value numbering over buffers and versions.
 //
-// A buffer's version counts the writes to it so far. Two nodes are equal if their operations, shapes and scalar slots
-// are and their views lie in equal versions. Scalars with different slots are different: their values are not known here.
+// A buffer's version counts the writes to it so far. Two nodes are equal if their operations,
+// shapes and scalar slots are and their views lie in equal versions. Scalars with different slots
+// are different: their values are not known here.
 #include "duplicates.h"
 
 #include <numeric>
@@ -19,11 +20,15 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 class ValueNumbering {
  public:
   explicit ValueNumbering(Graph& graph)
-      : graph_(graph), versions_(graph.buffers.size()), writes_(graph.buffers.size()), stand_in_(graph.buffers.size()),
+      : graph_(graph),
+        versions_(graph.buffers.size()),
+        writes_(graph.buffers.size()),
+        stand_in_(graph.buffers.size()),
         read_versions_(graph.operands.size()) {
     std::iota(stand_in_.begin(), stand_in_.end(), 0U);
     for (const Node& node : graph.nodes)
-      if (!node.dead) for (const Operand& o : graph.outputs(node)) ++writes_[o.index];
+      if (!node.dead)
+        for (const Operand& o : graph.outputs(node)) ++writes_[o.index];
   }
 
   void run() {
@@ -49,7 +54,8 @@ class ValueNumbering {
     const auto [first, last] = known_.equal_range(hash(node));
     for (auto at = first; at != last; ++at) {
       const Node& earlier = graph_.nodes[at->second];
-      if (!equal(earlier, node) || !replaceable(graph_.output(earlier), graph_.output(node))) continue;
+      if (!equal(earlier, node) || !replaceable(graph_.output(earlier), graph_.output(node)))
+        continue;
       stand_in_[graph_.output(node).index] = graph_.output(earlier).index;
       node.dead = true;
       return true;
@@ -58,22 +64,26 @@ class ValueNumbering {
     return false;
   }
 
-  /// Readers of `later` can read `earlier`: both hold that value from their single write to the end of the trace.
+  /// Readers of `later` can read `earlier`: both hold that value from their single write to the end
+  /// of the trace.
   bool replaceable(const Operand& earlier, const Operand& later) const {
-    return earlier.index != later.index && earlier.dtype == later.dtype && earlier.offset == later.offset &&
-           earlier.strides == later.strides && writes_[earlier.index] == 1 && writes_[later.index] == 1 &&
+    return earlier.index != later.index && earlier.dtype == later.dtype &&
+           earlier.offset == later.offset && earlier.strides == later.strides &&
+           writes_[earlier.index] == 1 && writes_[later.index] == 1 &&
            !graph_.buffers[later.index].observable &&
            graph_.buffers[earlier.index].bytes == graph_.buffers[later.index].bytes;
   }
 
   bool equal(const Node& a, const Node& b) const {
     if (a.kind != b.kind || a.op != b.op || a.reduction != b.reduction || a.compute != b.compute ||
-        a.result != b.result || a.reduced != b.reduced || a.input_count != b.input_count || !(a.sizes == b.sizes))
+        a.result != b.result || a.reduced != b.reduced || a.input_count != b.input_count ||
+        !(a.sizes == b.sizes))
       return false;
     for (std::size_t i = 0; i < a.input_count; ++i) {
       const Operand &x = graph_.inputs(a)[i], &y = graph_.inputs(b)[i];
       if (x.kind != y.kind || x.dtype != y.dtype || x.index != y.index || x.offset != y.offset ||
-          !(x.strides == y.strides) || read_versions_[a.first_operand + i] != read_versions_[b.first_operand + i])
+          !(x.strides == y.strides) ||
+          read_versions_[a.first_operand + i] != read_versions_[b.first_operand + i])
         return false;
     }
     return true;
@@ -94,8 +104,8 @@ class ValueNumbering {
 
   Graph& graph_;
   std::vector<std::uint32_t> versions_, writes_;
-  std::vector<std::uint32_t> stand_in_;        // per buffer: the one that is read in its place
-  std::vector<std::uint32_t> read_versions_;   // per operand
+  std::vector<std::uint32_t> stand_in_;       // per buffer: the one that is read in its place
+  std::vector<std::uint32_t> read_versions_;  // per operand
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_;
 };
 

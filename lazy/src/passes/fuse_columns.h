@@ -1,4 +1,4 @@
-// spyre/lazy/passes/fuse_columns.h — column reductions take in what produces their input and what follows their results.
+// spyre/lazy/passes/fuse_columns.h — column reductions with what feeds and follows.
 #pragma once
 #include "partition.h"
 

@@ -1,4 +1,4 @@
-// spyre/lazy/passes/fuse_rows.cpp — grows row kernels along dependences, forwards and then backwards.
+// spyre/lazy/passes/fuse_rows.cpp — grows row kernels along dependences, both ways.
 #include "fuse_rows.h"
 
 #include "candidates.h"
@@ -7,9 +7,10 @@ namespace spyre::lazy {
 
 void fuse_rows(Partition& partition) {
   using enum kernels::Form;
-  merge_with_producers(partition, Row);   // in order: reductions take in their consumers, phase after phase
-  merge_producers_into(partition, Row);   // in reverse: and the chains that produce their inputs
-  merge_sharing(partition, Row);          // several statistics of one tensor
+  merge_with_producers(partition,
+                       Row);  // in order: reductions take in their consumers, phase after phase
+  merge_producers_into(partition, Row);  // in reverse: and the chains that produce their inputs
+  merge_sharing(partition, Row);         // several statistics of one tensor
 }
 
 }  // namespace spyre::lazy

@@ -1,4 +1,4 @@
-// spyre/lazy/passes/fuse_rows.h — one pass over memory for row reductions with their producers and consumers.
+// spyre/lazy/passes/fuse_rows.h — row reductions with producers and consumers.
 #pragma once
 #include "partition.h"
 

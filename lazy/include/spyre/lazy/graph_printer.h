@@ -1,4 +1,4 @@
-// spyre/lazy/graph_printer.h — graphs and plans as stable text (golden tests compare it) and as dot.
+// spyre/lazy/graph_printer.h — graphs and plans as stable text, and as dot.
 #pragma once
 #include <string>
 
