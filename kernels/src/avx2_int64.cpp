@@ -7,7 +7,7 @@ using asmjit::Imm;
 
 Lanes Avx2Isa::multiply_i64(const Lanes& a, const Lanes& b) {
   Lanes result{.lane = Lane::I64, .width = 8};
-  for (int p = 0; p < 2; ++p) {
+  for (std::size_t p = 0; p < 2; ++p) {
     const x86::Vec x = reg(a, p);
     const x86::Vec y = reg(b, p);
     // low * low + ((low * high + high * low) << 32)
@@ -15,7 +15,7 @@ Lanes Avx2Isa::multiply_i64(const Lanes& a, const Lanes& b) {
     const x86::Vec summed = emit3(Inst::kIdVpaddd, cross, emit3(Inst::kIdVpsrlq, cross, 32));
     const x86::Vec high = emit3(Inst::kIdVpsllq, summed, 32);
     const x86::Vec low = emit3(Inst::kIdVpmuludq, x, y);
-    result.part[static_cast<std::size_t>(p)] = emit3(Inst::kIdVpaddq, low, high);
+    result.part[p] = emit3(Inst::kIdVpaddq, low, high);
   }
   return result;
 }
@@ -23,13 +23,13 @@ Lanes Avx2Isa::multiply_i64(const Lanes& a, const Lanes& b) {
 Lanes Avx2Isa::shift_right_arith_i64(const Lanes& a, const Lanes& count) {
   Lanes result{.lane = Lane::I64, .width = 8};
   const x86::Vec zero = materialise(8, 0);
-  for (int p = 0; p < 2; ++p) {
+  for (std::size_t p = 0; p < 2; ++p) {
     // Flipping a negative number's bits makes the logical shift bring in its (flipped) sign.
     const x86::Vec x = reg(a, p);
     const x86::Vec sign = emit3(Inst::kIdVpcmpgtq, zero, x);
     const x86::Vec flipped = emit3(Inst::kIdVpxor, x, sign);
     const x86::Vec shifted_bits = emit3(Inst::kIdVpsrlvq, flipped, rhs(count, p));
-    result.part[static_cast<std::size_t>(p)] = emit3(Inst::kIdVpxor, shifted_bits, sign);
+    result.part[p] = emit3(Inst::kIdVpxor, shifted_bits, sign);
   }
   return result;
 }
@@ -41,13 +41,13 @@ Lanes Avx2Isa::i64_to_f64(const Lanes& a) {
   const std::uint64_t high_exponent =
       0x4530000080000000U;                         // 2^84 + 2^63: takes the sign bit's weight along
   const std::uint64_t both = 0x4530000080100000U;  // 2^84 + 2^63 + 2^52
-  for (int p = 0; p < 2; ++p) {
+  for (std::size_t p = 0; p < 2; ++p) {
     const x86::Vec x = reg(a, p);
     const x86::Vec low = emit4(Inst::kIdVpblendd, x, constant_operand(8, low_exponent), 0xaa);
     const x86::Vec high =
         emit3(Inst::kIdVpxor, emit3(Inst::kIdVpsrlq, x, 32), constant_operand(8, high_exponent));
     const x86::Vec high_value = emit3(Inst::kIdVsubpd, high, constant_operand(8, both));
-    result.part[static_cast<std::size_t>(p)] = emit3(Inst::kIdVaddpd, high_value, low);
+    result.part[p] = emit3(Inst::kIdVaddpd, high_value, low);
   }
   return result;
 }

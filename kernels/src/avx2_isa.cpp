@@ -52,8 +52,8 @@ Lanes Avx2Isa::mask_constant(bool value) {
 Lanes Avx2Isa::compare_float(int predicate, const Lanes& a, const Lanes& b) {
   const InstId id = a.lane == Lane::F64 ? Inst::kIdVcmppd : Inst::kIdVcmpps;
   Lanes result{.lane = Lane::Mask, .width = a.width};
-  for (int p = 0; p < a.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] = emit4(id, reg(a, p), rhs(b, p), predicate);
+  for (std::size_t p = 0; p < a.parts(); ++p)
+    result.part[p] = emit4(id, reg(a, p), rhs(b, p), predicate);
   return result;
 }
 
@@ -79,12 +79,12 @@ Lanes Avx2Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if_f
   Lanes result{.lane = if_true.lane, .width = if_true.width};
   const Lanes m = with_width(mask, if_true.width);
   const InstId id = if_true.width == 8 ? Inst::kIdVblendvpd : Inst::kIdVblendvps;
-  for (int p = 0; p < m.parts(); ++p) {
+  for (std::size_t p = 0; p < m.parts(); ++p) {
     const x86::Vec r = fresh();
     const x86::Vec otherwise = reg(if_false, p);
     const Operand_ then = rhs(if_true, p);
-    cc.emit(id, r, otherwise, then, m.part[static_cast<std::size_t>(p)]);
-    result.part[static_cast<std::size_t>(p)] = r;
+    cc.emit(id, r, otherwise, then, m.part[p]);
+    result.part[p] = r;
   }
   return result;
 }

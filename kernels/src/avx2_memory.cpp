@@ -34,19 +34,19 @@ Lanes Avx2Isa::load_masked(DType type, const x86::Mem& at, const Active& active)
   }
   Lanes result{.lane = lane_of(type), .width = width_of(lane_of(type))};
   const InstId id = result.width == 8 ? Inst::kIdVmaskmovpd : Inst::kIdVmaskmovps;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(result.parts()); ++p)
-    result.part[p] = emit3(id, mask_of(active, result.width).part[p],
-                           at.cloneAdjusted(static_cast<int>(p) * 32).cloneResized(0));
+  for (std::size_t p = 0; p < result.parts(); ++p)
+    result.part[p] =
+        emit3(id, mask_of(active, result.width).part[p], at.cloneAdjusted(p * 32).cloneResized(0));
   return result;
 }
 
 Lanes Avx2Isa::load(DType type, const x86::Mem& at, const Active& active) {
   if (!active.all) return load_masked(type, at, active);
   Lanes result{.lane = lane_of(type), .width = width_of(lane_of(type))};
-  for (int p = 0; p < result.parts(); ++p) {
+  for (std::size_t p = 0; p < result.parts(); ++p) {
     x86::Vec r = emit2(load_instruction(type), at.cloneAdjusted(p * 32).cloneResized(0));
     if (type == DType::BF16) r = emit3(Inst::kIdVpslld, r, 16);
-    result.part[static_cast<std::size_t>(p)] = r;
+    result.part[p] = r;
   }
   return result;
 }
@@ -86,13 +86,13 @@ void Avx2Isa::store(DType type, const x86::Mem& at, const Lanes& value, const Ac
     return;
   }
   const InstId id = value.width == 8 ? Inst::kIdVmaskmovpd : Inst::kIdVmaskmovps;
-  for (int p = 0; p < value.parts(); ++p) {
+  for (std::size_t p = 0; p < value.parts(); ++p) {
     const x86::Mem to = at.cloneAdjusted(p * 32).cloneResized(0);
     const x86::Vec r = reg(value, p);
     if (active.all) {
       cc.emit(Inst::kIdVmovups, to, r);
     } else {
-      cc.emit(id, to, mask_of(active, value.width).part[static_cast<std::size_t>(p)], r);
+      cc.emit(id, to, mask_of(active, value.width).part[p], r);
     }
   }
 }

@@ -69,10 +69,10 @@ Lanes Avx512Isa::mask_constant(bool value) {
 
 Lanes Avx512Isa::compare_with(InstId id, int predicate, const Lanes& a, const Lanes& b) {
   Lanes result{.lane = Lane::Mask, .width = a.width};
-  for (int p = 0; p < a.parts(); ++p) {
+  for (std::size_t p = 0; p < a.parts(); ++p) {
     const x86::KReg k = fresh_mask();
     cc.emit(id, k, reg(a, p), rhs(b, p), Imm(predicate));
-    result.part[static_cast<std::size_t>(p)] = k;
+    result.part[p] = k;
   }
   return result;
 }
@@ -92,15 +92,13 @@ Lanes Avx512Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if
   Lanes result{.lane = if_true.lane, .width = if_true.width};
   const Lanes k = with_width(mask, if_true.width);
   const InstId id = if_true.width == 8 ? Inst::kIdVblendmpd : Inst::kIdVblendmps;
-  for (int p = 0; p < k.parts(); ++p) {
+  for (std::size_t p = 0; p < k.parts(); ++p) {
     const x86::Vec r = fresh();
     const x86::Vec otherwise = reg(if_false, p);
     const Operand_ then = rhs(if_true, p);
     // Every lane is written, which the register allocator cannot see in a masked instruction.
-    cc.overwrite()
-        .k(k.part[static_cast<std::size_t>(p)].as<x86::KReg>())
-        .emit(id, r, otherwise, then);
-    result.part[static_cast<std::size_t>(p)] = r;
+    cc.overwrite().k(k.part[p].as<x86::KReg>()).emit(id, r, otherwise, then);
+    result.part[p] = r;
   }
   return result;
 }
@@ -111,7 +109,7 @@ Lanes Avx512Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
                     : op == Micro::Or ? Inst::kIdKorw
                                       : Inst::kIdKxorw;
   Lanes result{.lane = Lane::Mask, .width = a.width};
-  for (std::size_t p = 0; p < static_cast<std::size_t>(a.parts()); ++p) {
+  for (std::size_t p = 0; p < a.parts(); ++p) {
     const x86::KReg k = fresh_mask();
     cc.emit(id, k, a.part[p], other.part[p]);
     result.part[p] = k;
@@ -121,7 +119,7 @@ Lanes Avx512Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
 
 Lanes Avx512Isa::mask_not(const Lanes& a) {
   Lanes result{.lane = Lane::Mask, .width = a.width};
-  for (std::size_t p = 0; p < static_cast<std::size_t>(a.parts()); ++p) {
+  for (std::size_t p = 0; p < a.parts(); ++p) {
     const x86::KReg k = fresh_mask();
     cc.knotw(k, a.part[p].as<x86::KReg>());
     result.part[p] = k;
@@ -187,16 +185,14 @@ Lanes Avx512Isa::convert_i64(const Lanes& a, Lane to) {
   if (to == Lane::F32) return narrow(Inst::kIdVcvtqq2ps, a, to);
   if (to == Lane::I32) return narrow(Inst::kIdVpmovqd, a, to);
   Lanes result{.lane = to, .width = 8};
-  for (int p = 0; p < 2; ++p)
-    result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVcvtqq2pd, reg(a, p));
+  for (std::size_t p = 0; p < 2; ++p) result.part[p] = emit2(Inst::kIdVcvtqq2pd, reg(a, p));
   return result;
 }
 
 Lanes Avx512Isa::convert_to_i64(const Lanes& a) {
   if (a.lane == Lane::F32) return widen(Inst::kIdVcvttps2qq, a, Lane::I64);
   Lanes result{.lane = Lane::I64, .width = 8};
-  for (int p = 0; p < 2; ++p)
-    result.part[static_cast<std::size_t>(p)] = emit2(Inst::kIdVcvttpd2qq, reg(a, p));
+  for (std::size_t p = 0; p < 2; ++p) result.part[p] = emit2(Inst::kIdVcvttpd2qq, reg(a, p));
   return result;
 }
 

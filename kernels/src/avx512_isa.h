@@ -41,9 +41,9 @@ class Avx512Isa final : public VectorIsa {
 
  private:
   Lanes compare_with(InstId id, int predicate, const Lanes& a, const Lanes& b);
-  x86::KReg mask_part(const Active& active, std::uint8_t width, int part) const;
+  x86::KReg mask_part(const Active& active, std::uint8_t width, std::size_t part) const;
   void store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active,
-                  int part);
+                  std::size_t part);
 };
 
 }  // namespace spyre::kernels

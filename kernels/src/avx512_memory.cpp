@@ -22,25 +22,25 @@ InstId load_instruction(DType type) {
 
 }  // namespace
 
-x86::KReg Avx512Isa::mask_part(const Active& active, std::uint8_t width, int part) const {
+x86::KReg Avx512Isa::mask_part(const Active& active, std::uint8_t width, std::size_t part) const {
   const Lanes& mask = width == 8 ? active.wide : active.mask;
-  return mask.part[static_cast<std::size_t>(part)].as<x86::KReg>();
+  return mask.part[part].as<x86::KReg>();
 }
 
 Lanes Avx512Isa::load(DType type, const x86::Mem& at, const Active& active) {
   Lanes result{.lane = lane_of(type), .width = width_of(lane_of(type))};
-  for (int p = 0; p < result.parts(); ++p) {
+  for (std::size_t p = 0; p < result.parts(); ++p) {
     const x86::Vec r = fresh();
     if (!active.all) cc.k(mask_part(active, result.width, p)).z();
     cc.emit(load_instruction(type), r, at.cloneAdjusted(p * 64).cloneResized(0));
     if (type == DType::BF16) cc.emit(Inst::kIdVpslld, r, r, Imm(16));
-    result.part[static_cast<std::size_t>(p)] = r;
+    result.part[p] = r;
   }
   return result;
 }
 
 void Avx512Isa::store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active,
-                           int part) {
+                           std::size_t part) {
   const auto masked = [&] {
     if (!active.all) cc.k(mask_part(active, width_of(lane_of(type)), part));
   };
@@ -70,7 +70,7 @@ void Avx512Isa::store_part(DType type, const x86::Mem& at, const x86::Vec& r, co
 }
 
 void Avx512Isa::store(DType type, const x86::Mem& at, const Lanes& value, const Active& active) {
-  for (int p = 0; p < value.parts(); ++p)
+  for (std::size_t p = 0; p < value.parts(); ++p)
     store_part(type, at.cloneAdjusted(p * 64).cloneResized(0), reg(value, p), active, p);
 }
 

@@ -43,9 +43,8 @@ void LoopNest::emit_uniform() {
 
 void LoopNest::prepare_counters() {
   const std::vector<ArgumentSpec>& arguments = kernel_.spec.arguments;
-  const bool counts = std::any_of(arguments.begin(), arguments.end(), [](const ArgumentSpec& a) {
-    return a.kind == ArgumentSpec::Kind::Iota;
-  });
+  const bool counts = std::ranges::any_of(
+      arguments, [](const ArgumentSpec& a) { return a.kind == ArgumentSpec::Kind::Iota; });
   if (counts || kernel_.reads_position()) lane_index_ = isa_.lane_index();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].kind != ArgumentSpec::Kind::Iota || arguments[i].inner == InnerStride::Zero)
@@ -87,8 +86,7 @@ void LoopNest::open_cursor(std::uint16_t argument) {
 }
 
 std::size_t LoopNest::slot_of(std::uint16_t step) const {
-  return static_cast<std::size_t>(std::find(kernel_.saved.begin(), kernel_.saved.end(), step) -
-                                  kernel_.saved.begin());
+  return static_cast<std::size_t>(std::ranges::find(kernel_.saved, step) - kernel_.saved.begin());
 }
 
 void LoopNest::open_slot(std::uint16_t step) {
@@ -100,8 +98,8 @@ void LoopNest::open_slot(std::uint16_t step) {
 }
 
 void LoopNest::open_cursors(const Segment& segment) {
-  std::fill(cursors_.begin(), cursors_.end(), Cursor{});
-  std::fill(slots_.begin(), slots_.end(), Cursor{});
+  std::ranges::fill(cursors_, Cursor{});
+  std::ranges::fill(slots_, Cursor{});
   for (const std::uint16_t step : segment.loads) open_cursor(kernel_.spec.steps[step].argument);
   for (const StoreOut& store : segment.stores) open_cursor(store.argument);
   for (const std::uint16_t step : segment.restores) open_slot(step);
@@ -146,7 +144,7 @@ Lanes LoopNest::load_lanes(std::uint16_t argument, const Cursor& cursor, int cop
                            const Active& active) {
   const ArgumentSpec& spec = kernel_.spec.arguments[argument];
   if (spec.kind == ArgumentSpec::Kind::Iota) {
-    const Lanes start = isa_.splat(cursor.at);
+    Lanes start = isa_.splat(cursor.at);
     if (spec.inner == InnerStride::Zero) return start;
     return isa_.each_part(Inst::kIdVpaddq, Lane::I64, start, offsets_[argument]);
   }
@@ -252,8 +250,8 @@ void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<L
 void LoopNest::update_state(Lanes& state, const Lanes& value, const Active& active) {
   const Lanes next =
       active.all ? value : isa_.select(state.width == 8 ? active.wide : active.mask, value, state);
-  for (int p = 0; p < state.parts(); ++p)
-    cc_.emit(Inst::kIdVmovaps, state.part[static_cast<std::size_t>(p)], isa_.reg(next, p));
+  for (std::size_t p = 0; p < state.parts(); ++p)
+    cc_.emit(Inst::kIdVmovaps, state.part[p], isa_.reg(next, p));
 }
 
 std::vector<Lanes> LoopNest::new_states() const {
@@ -261,8 +259,7 @@ std::vector<Lanes> LoopNest::new_states() const {
   for (const LoweredReduction& r : kernel_.reductions) {
     for (const StateRule& rule : r.states) {
       Lanes state{.lane = rule.lane, .width = width_of(rule.lane)};
-      for (int p = 0; p < state.parts(); ++p)
-        state.part[static_cast<std::size_t>(p)] = isa_.fresh();
+      for (std::size_t p = 0; p < state.parts(); ++p) state.part[p] = isa_.fresh();
       states.push_back(state);
     }
   }
@@ -275,8 +272,8 @@ void LoopNest::reset_states(std::uint16_t pass, std::vector<Lanes>& states) {
     for (std::size_t k = 0; k < r.states.size(); ++k) {
       Lanes& state = states[state_index(static_cast<std::uint16_t>(r.first_state + k))];
       const x86::Vec identity = isa_.materialise(state.width, r.states[k].identity);
-      for (int p = 0; p < state.parts(); ++p)
-        cc_.emit(Inst::kIdVmovaps, state.part[static_cast<std::size_t>(p)], identity);
+      for (std::size_t p = 0; p < state.parts(); ++p)
+        cc_.emit(Inst::kIdVmovaps, state.part[p], identity);
     }
   }
 }
@@ -296,9 +293,14 @@ x86::Gp LoopNest::min_with_lanes(const x86::Gp& left) {
 }
 
 int LoopNest::work_of(const Segment& segment) {
-  return static_cast<int>(std::count_if(
-      segment.program.begin(), segment.program.end(),
-      [](const MicroInstruction& in) { return in.op != Micro::Const && in.op != Micro::Input; }));
+  return static_cast<int>(std::ranges::count_if(segment.program, [](const MicroInstruction& in) {
+    return in.op != Micro::Const && in.op != Micro::Input;
+  }));
+}
+
+/// Masks cost little beside much work, and compiling takes half as long. Partial vectors are dearer on AVX2.
+bool LoopNest::emits_full_vectors(const Segment& points) const {
+  return work_of(points) <= (isa_.lanes() == 16 ? 150 : 400);
 }
 
 }  // namespace spyre::kernels

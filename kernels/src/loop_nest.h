@@ -75,6 +75,8 @@ class LoopNest {
   void set_position(const x86::Gp& position, bool along_lanes, Values& values);
   x86::Gp min_with_lanes(const x86::Gp& left);
   static int work_of(const Segment& segment);
+  /// Large programs get the masked loop only.
+  bool emits_full_vectors(const Segment& points) const;
 
   const LoweredKernel& kernel_;
   VectorIsa& isa_;

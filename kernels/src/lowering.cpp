@@ -130,7 +130,7 @@ class Lowering {
       std::uint16_t home = plan_.passes;
       for (std::size_t k = i + 1; k < spec_.steps.size(); ++k) {
         const std::vector<std::uint16_t>& inputs = step(k).inputs;
-        if (std::find(inputs.begin(), inputs.end(), i) == inputs.end()) continue;
+        if (std::ranges::find(inputs, i) == inputs.end()) continue;
         // An Element step may be computed again in several passes: the first decides.
         const bool result_store =
             step(k).kind == Step::Kind::Store && step(k).level == Level::Result;
@@ -172,8 +172,8 @@ class Lowering {
   }
 
   const LoweredReduction& reduction_of(std::uint16_t number) const {
-    return *std::find_if(out_.reductions.begin(), out_.reductions.end(),
-                         [&](const LoweredReduction& r) { return r.step == number; });
+    return *std::ranges::find_if(out_.reductions,
+                                 [&](const LoweredReduction& r) { return r.step == number; });
   }
 
   static std::vector<Value> state_inputs(Builder& b, const LoweredReduction& r,
@@ -263,9 +263,8 @@ std::uint16_t LoweredKernel::state_count() const {
 }
 
 bool LoweredKernel::reads_position() const {
-  return std::any_of(reductions.begin(), reductions.end(), [&](const LoweredReduction& r) {
-    return is_arg(spec.steps[r.step].reduction);
-  });
+  return std::ranges::any_of(
+      reductions, [&](const LoweredReduction& r) { return is_arg(spec.steps[r.step].reduction); });
 }
 
 std::string LoweredKernel::print() const {

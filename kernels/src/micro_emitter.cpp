@@ -61,8 +61,7 @@ int& MicroEmitter::holders(const x86::Reg& r) {
 
 void MicroEmitter::hold(const Lanes& value, bool lasting) {
   if (value.constant) return;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(value.parts()); ++p)
-    holders(value.part[p]) += lasting ? 1 << 20 : 1;
+  for (std::size_t p = 0; p < value.parts(); ++p) holders(value.part[p]) += lasting ? 1 << 20 : 1;
 }
 
 void MicroEmitter::drop_operand(std::uint16_t index) {
@@ -70,7 +69,7 @@ void MicroEmitter::drop_operand(std::uint16_t index) {
   const Lanes& v = value(index);
   const Micro op = (*program_)[index].op;
   if (v.constant || op == Micro::Input) return;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(v.parts()); ++p)
+  for (std::size_t p = 0; p < v.parts(); ++p)
     if (--holders(v.part[p]) == 0) isa_.release(v.part[p]);
 }
 
@@ -169,8 +168,7 @@ Lanes MicroEmitter::direct(InstId id, const MicroInstruction& in) {
 
 Lanes MicroEmitter::unary(InstId id, const Lanes& a, Lane to) {
   Lanes result{.lane = to, .width = width_of(to)};
-  for (int p = 0; p < result.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] = isa_.emit2(id, isa_.reg(a, p));
+  for (std::size_t p = 0; p < result.parts(); ++p) result.part[p] = isa_.emit2(id, isa_.reg(a, p));
   return result;
 }
 
@@ -185,7 +183,7 @@ Lanes MicroEmitter::logic(Micro op, const Lanes& a, const Lanes& b) {
 /// With a constant in front the instruction's own rule is right: the second operand wins if it is a NaN or both
 /// are zeros. Only max(+0, -0) must still become +0, and min(-0, +0) must become -0.
 Lanes MicroEmitter::bounded(InstId id, const Lanes& bound, const Lanes& a) {
-  const Lanes result = isa_.each_part(id, a.lane, isa_.in_registers(bound), a);
+  Lanes result = isa_.each_part(id, a.lane, isa_.in_registers(bound), a);
   const std::uint64_t sign = a.lane == Lane::F64 ? 1ULL << 63 : 0x80000000U;
   const bool is_max = id == Inst::kIdVmaxps || id == Inst::kIdVmaxpd;
   if (is_max && bound.bits == 0)
@@ -219,7 +217,7 @@ Lanes MicroEmitter::min_max(const MicroInstruction& in) {
   return isa_.select(isa_.unordered(a, b), sum, both);
 }
 
-x86::Vec MicroEmitter::consumed(std::uint16_t index, int p) {
+x86::Vec MicroEmitter::consumed(std::uint16_t index, std::size_t p) {
   const Lanes& v = value(index);
   const x86::Vec source = isa_.reg(v, p);
   if (v.constant) return source;  // freshly made for this use
@@ -234,7 +232,7 @@ Lanes MicroEmitter::fused_multiply_add(const MicroInstruction& in) {
   std::uint16_t b = in.b;
   if (value(a).constant) std::swap(a, b);
   Lanes result{.lane = in.lane, .width = width_of(in.lane)};
-  for (int p = 0; p < result.parts(); ++p) {
+  for (std::size_t p = 0; p < result.parts(); ++p) {
     x86::Vec r;
     if (value(b).constant) {
       const x86::Vec addend = isa_.reg(value(in.c), p);
@@ -247,7 +245,7 @@ Lanes MicroEmitter::fused_multiply_add(const MicroInstruction& in) {
       cc_.emit(wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, r, factor,
                isa_.rhs(value(in.c), p));
     }
-    result.part[static_cast<std::size_t>(p)] = r;
+    result.part[p] = r;
   }
   return result;
 }
@@ -284,9 +282,8 @@ Lanes MicroEmitter::round_to_integral(const MicroInstruction& in) {
   if (in.op == Micro::Trunc) mode = 0x0b;
   const Lanes& a = value(in.a);
   Lanes result{.lane = in.lane, .width = width_of(in.lane)};
-  for (int p = 0; p < result.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] =
-        isa_.emit3(isa_.round_instruction(in.lane), isa_.reg(a, p), mode);
+  for (std::size_t p = 0; p < result.parts(); ++p)
+    result.part[p] = isa_.emit3(isa_.round_instruction(in.lane), isa_.reg(a, p), mode);
   return result;
 }
 

@@ -47,7 +47,7 @@ class MicroEmitter {
 
   const Lanes& value(std::uint16_t index) const { return values_[index]; }
   /// The register of part `p` of operand `index`, free to overwrite.
-  x86::Vec consumed(std::uint16_t index, int p);
+  x86::Vec consumed(std::uint16_t index, std::size_t p);
   Lanes logic(Micro op, const Lanes& a, const Lanes& b);
   static Lanes unsigned_constant(Lane like, std::uint64_t bits_32, std::uint64_t bits_64);
   void count_uses(const Segment& segment);

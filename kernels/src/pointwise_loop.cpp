@@ -6,10 +6,6 @@
 namespace spyre::kernels {
 namespace {
 
-/// Above this many micro-ops only the masked loop is emitted: masks then cost little, and compiling half as much.
-/// Partial vectors are dearer on AVX2.
-int max_unmasked_work(const VectorIsa& isa) { return isa.lanes() == 16 ? 150 : 500; }
-
 /// Confined to one compilation.
 class PointwiseLoop final : public LoopNest {
  public:
@@ -20,7 +16,7 @@ class PointwiseLoop final : public LoopNest {
 
   int unroll() const {
     const int work = work_of(points());
-    if (work > max_unmasked_work(isa_)) return 0;
+    if (!emits_full_vectors(points())) return 0;
     if (work <= 6) return 4;
     return work <= 30 ? 2 : 1;
   }

@@ -87,7 +87,7 @@ class RowProgram final : public LoopNest {
       position_ = cc_.newInt64("position");
       cc_.mov(position_, 0);
     }
-    emit_full(points, left);
+    if (emits_full_vectors(points)) emit_full(points, left);
     emit_masked(points, left);
     for (const LoweredReduction& r : kernel_.reductions)
       if (r.pass == pass) fold(r);

@@ -81,12 +81,10 @@ std::vector<std::uint16_t> passes_needing(const KernelSpec& spec, const RowSched
 bool borders_on(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t p, std::uint16_t i,
                 const std::vector<bool>& needed) {
   const std::vector<std::uint16_t> sinks = sinks_of(spec, plan, p);
-  if (std::find(sinks.begin(), sinks.end(), i) != sinks.end()) return true;
+  if (std::ranges::find(sinks, i) != sinks.end()) return true;
   for (std::size_t k = i + std::size_t{1}; k < needed.size(); ++k) {
     const std::vector<std::uint16_t>& inputs = spec.steps[k].inputs;
-    if (needed[k] && plan.pass[k] >= p &&
-        std::find(inputs.begin(), inputs.end(), i) != inputs.end())
-      return true;
+    if (needed[k] && plan.pass[k] >= p && std::ranges::find(inputs, i) != inputs.end()) return true;
   }
   return false;
 }

@@ -105,7 +105,7 @@ void VectorIsa::store_strided(DType type, const x86::Gp& at, const x86::Gp& stri
 }
 
 void VectorIsa::store_streaming(DType, const x86::Mem& at, const Lanes& value) {
-  for (int p = 0; p < value.parts(); ++p)
+  for (std::size_t p = 0; p < value.parts(); ++p)
     cc.emit(Inst::kIdVmovntps, at.cloneAdjusted(p * register_bytes()), reg(value, p));
 }
 

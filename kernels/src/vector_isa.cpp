@@ -53,14 +53,14 @@ x86::Vec VectorIsa::materialise(std::uint8_t width, std::uint64_t bits) {
   return r;
 }
 
-x86::Vec VectorIsa::reg(const Lanes& value, int part) {
+x86::Vec VectorIsa::reg(const Lanes& value, std::size_t part) {
   if (value.constant) return materialise(value.width, value.bits);
-  return value.part[static_cast<std::size_t>(part)].as<x86::Vec>();
+  return value.part[part].as<x86::Vec>();
 }
 
-Operand_ VectorIsa::rhs(const Lanes& value, int part) {
+Operand_ VectorIsa::rhs(const Lanes& value, std::size_t part) {
   if (value.constant) return constant_operand(value.width, value.bits);
-  return value.part[static_cast<std::size_t>(part)];
+  return value.part[part];
 }
 
 Lanes VectorIsa::in_registers(const Lanes& value) {
@@ -97,8 +97,7 @@ x86::Vec VectorIsa::emit4(InstId id, const Operand_& a, const Operand_& b, int i
 
 Lanes VectorIsa::each_part(InstId id, Lane lane, const Lanes& a, const Lanes& b) {
   Lanes result{.lane = lane, .width = a.width};
-  for (int p = 0; p < a.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] = emit3(id, reg(a, p), rhs(b, p));
+  for (std::size_t p = 0; p < a.parts(); ++p) result.part[p] = emit3(id, reg(a, p), rhs(b, p));
   return result;
 }
 
@@ -149,15 +148,14 @@ x86::Mem VectorIsa::slot(int which) {
 }
 
 void VectorIsa::store_raw(const x86::Mem& at, const Lanes& value) {
-  for (int p = 0; p < value.parts(); ++p)
+  for (std::size_t p = 0; p < value.parts(); ++p)
     cc.emit(Inst::kIdVmovups, at.cloneAdjusted(p * register_bytes()), reg(value, p));
 }
 
 Lanes VectorIsa::load_raw(Lane lane, const x86::Mem& at) {
   Lanes result{.lane = lane, .width = width_of(lane)};
-  for (int p = 0; p < result.parts(); ++p)
-    result.part[static_cast<std::size_t>(p)] =
-        emit2(Inst::kIdVmovups, at.cloneAdjusted(p * register_bytes()));
+  for (std::size_t p = 0; p < result.parts(); ++p)
+    result.part[p] = emit2(Inst::kIdVmovups, at.cloneAdjusted(p * register_bytes()));
   return result;
 }
 

@@ -31,7 +31,7 @@ struct Lanes {
   std::uint64_t bits = 0;  // of the constant
   std::array<x86::Reg, 2> part{};
 
-  int parts() const { return width / 4; }
+  std::size_t parts() const { return width / 4U; }
 };
 
 /// Which lanes take part: all, or the first `count` at the end of a row.
@@ -60,8 +60,8 @@ class VectorIsa {
   virtual x86::Vec half(const x86::Reg& r) const = 0;  // the lower half, as an operand
   virtual x86::Mem constant_operand(std::uint8_t width, std::uint64_t bits) = 0;
   x86::Vec materialise(std::uint8_t width, std::uint64_t bits);
-  x86::Vec reg(const Lanes& value, int part);
-  Operand_ rhs(const Lanes& value, int part);
+  x86::Vec reg(const Lanes& value, std::size_t part);
+  Operand_ rhs(const Lanes& value, std::size_t part);
   Lanes in_registers(const Lanes& value);
   static Lanes constant(Lane lane, std::uint64_t bits);
 
