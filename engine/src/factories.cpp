@@ -67,7 +67,8 @@ Tensor& fill_from(Tensor& self, const Tensor& value) {
               value.dim(), " dimensions.");
   if (!fits(self) || !fits(value)) return on_host<ATEN_OP2(fill_, Tensor)>::call(self, value), self;
   if (!value.is_privateuseone()) return fill(self, value.item());
-  fill_with(self, converted(value, *native_type(self.scalar_type())));
+  const Tensor apart = value.is_alias_of(self) ? materialized(value) : value;
+  fill_with(self, converted(apart, *native_type(self.scalar_type())));
   return self;
 }
 
@@ -144,7 +145,8 @@ Tensor triangle(const Tensor& self, std::string_view comparison, std::int64_t di
 Tensor keep_triangle(const Tensor& self, std::string_view comparison, std::int64_t diagonal) {
   const DType type = *native_type(self.scalar_type());
   Tensor out = empty(self.sizes(), self.scalar_type(), self.device());
-  const std::array<Operand, 3> operands{triangle(self, comparison, diagonal), self, Scalar(0)};
+  const Tensor mask = triangle(self, comparison, diagonal);
+  const std::array<Operand, 3> operands{mask, self, Scalar(0)};
   record_pointwise({words().where, type, type}, operands, out);
   return out;
 }

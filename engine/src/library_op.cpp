@@ -37,10 +37,11 @@ class HostKernelScope {
   int openmp_threads_, mkl_threads_;
 };
 
-/// Only the CPU keys of the operands: nothing included, everything above the kernels excluded.
+/// Only the CPU keys of the operands, and the choice of a device for factories; everything above the kernels is
+/// excluded.
 c10::impl::PODLocalDispatchKeySet kernels_only() {
   c10::impl::PODLocalDispatchKeySet keys;
-  keys.set_included(c10::DispatchKeySet());
+  keys.set_included(c10::DispatchKeySet(c10::DispatchKey::BackendSelect));
   keys.set_excluded(c10::default_excluded_set | c10::autograd_dispatch_keyset_with_ADInplaceOrView);
   return keys;
 }

@@ -54,7 +54,10 @@ bool refused_by_cpu(const OpInfo& info, Operands operands) {
            operands[i].promoting()->scalar_type() == c10::kBool;
   };
   if (info.name == "where") return !is_mask(0);
-  if (info.name == "masked_fill") return !is_mask(1);
+  if (info.name == "masked_fill")
+    return !is_mask(1) || (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
+  if (info.name == "hardtanh")
+    return operands[0].tensor().scalar_type() == c10::kByte && operands[1].number().toDouble() < 0;
   if (info.name == "int_pow")
     return operands[1].promoting() == nullptr && operands[1].number().toLong() < 0;
   return false;
@@ -124,9 +127,10 @@ std::optional<std::vector<PointwiseOverload::Term>> PointwiseOverload::terms_of(
 void PointwiseOverload::check_numbers(Operands operands, c10::ScalarType common) const {
   if (alpha_) at::native::alpha_check(common, operands[*alpha_].number());
   const std::string_view name = rows_.front().info->name;
-  if ((name == "sub" || name == "rsub") && operands.size() > 1 && operands[0].on_device() &&
-      operands[1].on_device())
-    at::native::sub_check(operands[0].tensor(), operands[1].tensor());
+  if ((name != "sub" && name != "rsub") || operands[0].promoting() == nullptr) return;
+  const at::Tensor& self = *operands[0].promoting();
+  if (operands[1].promoting() != nullptr) at::native::sub_check(self, *operands[1].promoting());
+  else at::native::sub_check(self, operands[1].number());
 }
 
 std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(

@@ -185,7 +185,7 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   if (self.dim() != 1 || other.dim() != 1 ||
       !multipliable(self.unsqueeze(0), other.unsqueeze(1), 2))
     return on_host<ATEN_OP(dot)>::call(self, other);
-  return matrix_product(self.unsqueeze(0), other.unsqueeze(1)).view({});
+  return matrix_product(self.unsqueeze(0), other.unsqueeze(1)).squeeze();
 }
 
 }  // namespace
