@@ -179,6 +179,7 @@ class Lowering {
   static std::vector<Value> state_inputs(Builder& b, const LoweredReduction& r,
                                          std::uint16_t first) {
     std::vector<Value> state;
+    state.reserve(r.states.size());
     for (std::size_t k = 0; k < r.states.size(); ++k)
       state.push_back(b.input(static_cast<std::uint16_t>(first + k), r.states[k].lane));
     return state;
