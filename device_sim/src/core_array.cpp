@@ -119,7 +119,16 @@ void CoreArray::run_slices(const Program& program, std::span<const std::byte> ar
 }
 
 void CoreArray::for_each_slice(int count, const std::function<void(int)>& slice) {
-  arena_.execute([&] { tbb::parallel_for(0, count, slice, tbb::simple_partitioner()); });
+  // TBB orders caller and slices by itself; the counter says so in terms ThreadSanitizer can see.
+  std::atomic<int> missing = 0;
+  missing.store(count, std::memory_order_release);
+  const auto counted = [&](int i) {
+    static_cast<void>(missing.load(std::memory_order_acquire));
+    slice(i);
+    missing.fetch_sub(1, std::memory_order_release);
+  };
+  arena_.execute([&] { tbb::parallel_for(0, count, counted, tbb::simple_partitioner()); });
+  ensure(missing.load(std::memory_order_acquire) == 0, "every slice has run");
 }
 
 void CoreArray::copy(std::byte* target, const std::byte* source, std::size_t length) {
