@@ -1,4 +1,5 @@
-// spyre/lazy/arena_layout.h — offsets in an arena that grows as needed: best fit, freed blocks coalesce.
+// spyre/lazy/arena_layout.h — offsets in an arena that grows as needed: best fit, freed blocks
+// coalesce.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace spyre::lazy {
 /// Plans offsets only; owns no memory. A value.
 class ArenaLayout {
  public:
-  static constexpr std::uint64_t kAlignment = 128;   // a block of the card
+  static constexpr std::uint64_t kAlignment = 128;  // a block of the card
 
   std::uint64_t take(std::uint64_t bytes) {
     bytes = rounded(bytes);
@@ -26,7 +27,8 @@ class ArenaLayout {
 
   void give_back(std::uint64_t offset, std::uint64_t bytes) {
     const auto at = free_.emplace(offset, rounded(bytes)).first;
-    if (const auto next = std::next(at); next != free_.end() && at->first + at->second == next->first) {
+    if (const auto next = std::next(at);
+        next != free_.end() && at->first + at->second == next->first) {
       at->second += next->second;
       free_.erase(next);
     }
@@ -40,7 +42,9 @@ class ArenaLayout {
   std::uint64_t size() const { return end_; }
 
  private:
-  static std::uint64_t rounded(std::uint64_t bytes) { return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) & ~(kAlignment - 1); }
+  static std::uint64_t rounded(std::uint64_t bytes) {
+    return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) & ~(kAlignment - 1);
+  }
 
   /// Extends the free block at the end, if there is one.
   std::uint64_t grow(std::uint64_t bytes) {
@@ -54,7 +58,7 @@ class ArenaLayout {
     return offset;
   }
 
-  std::map<std::uint64_t, std::uint64_t> free_;   // offset -> bytes
+  std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes
   std::uint64_t end_ = 0;
 };
 

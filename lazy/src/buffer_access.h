@@ -1,4 +1,5 @@
-// spyre/lazy/buffer_access.h — the fields of a buffer, for those in lazy/src who hold the device's lock.
+// spyre/lazy/buffer_access.h — the fields of a buffer, for those in lazy/src who hold the device's
+// lock.
 #pragma once
 #include "spyre/base/error.h"
 #include "spyre/lazy/buffer.h"
@@ -12,11 +13,14 @@ struct BufferAccess {
   static bool has_memory(const Buffer& b) { return !b.memory_.empty(); }
 
   /// Any thread: the content will never be, or is about to be written as a whole.
-  static void set_spoiled(Buffer& b, Spoiled why) { b.spoiled_.store(why, std::memory_order_release); }
+  static void set_spoiled(Buffer& b, Spoiled why) {
+    b.spoiled_.store(why, std::memory_order_release);
+  }
   static Spoiled spoiled(const Buffer& b) { return b.spoiled_.load(std::memory_order_acquire); }
   static void raise_if_spoiled(const Buffer& b) {
     switch (spoiled(b)) {
-      [[likely]] case Spoiled::No: return;
+      [[likely]] case Spoiled::No:
+        return;
       case Spoiled::ByFault:
         throw DeviceFault("this tensor was never computed: an operation that it depends on failed");
       case Spoiled::ByMemory:

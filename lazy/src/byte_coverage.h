@@ -19,14 +19,16 @@ class IntervalSet {
       end = std::max(end, last->end);
     }
     const auto place = intervals_.erase(first, last);
-    intervals_.insert(first == last ? std::upper_bound(intervals_.begin(), intervals_.end(), Interval{begin, end})
-                                    : place,
-                      {begin, end});
+    intervals_.insert(
+        first == last ? std::upper_bound(intervals_.begin(), intervals_.end(), Interval{begin, end})
+                      : place,
+        {begin, end});
   }
 
   bool covers(std::uint64_t begin, std::uint64_t end) const {
-    return begin >= end || std::any_of(intervals_.begin(), intervals_.end(),
-                                       [&](const Interval& i) { return i.begin <= begin && end <= i.end; });
+    return begin >= end ||
+           std::any_of(intervals_.begin(), intervals_.end(),
+                       [&](const Interval& i) { return i.begin <= begin && end <= i.end; });
   }
 
  private:
@@ -37,15 +39,15 @@ class IntervalSet {
   std::vector<Interval> intervals_;
 };
 
-/// Bytes [begin, end) that consist of runs: `run` bytes, then again `run` bytes `period` later, up to `end`. A run as
-/// long as the range is a dense write; run 0: the places are not known.
+/// Bytes [begin, end) that consist of runs: `run` bytes, then again `run` bytes `period` later, up
+/// to `end`. A run as long as the range is a dense write; run 0: the places are not known.
 struct ByteRuns {
   std::uint64_t begin = 0, end = 0, run = 0, period = 0;
   bool dense() const { return run == end - begin; }
 };
 
-/// Knows dense writes exactly, and the columns that a concatenation writes side by side if they have one period.
-/// A value.
+/// Knows dense writes exactly, and the columns that a concatenation writes side by side if they
+/// have one period. A value.
 class ByteCoverage {
  public:
   explicit ByteCoverage(std::uint64_t bytes) : bytes_(bytes) {}

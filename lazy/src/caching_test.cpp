@@ -62,19 +62,25 @@ TEST_F(CachingTest, SettingsThatChangePlansMiss) {
 }
 
 TEST_F(CachingTest, AllModesGiveTheSameBits) {
-  for (const Mode mode : {Mode::Lazy, Mode::Eager})
-    for (const std::string_view passes : {"", "-fuse_pointwise"}) {
-      Settings settings = device.settings();
-      settings.mode = mode;
-      settings.passes = passes;
-      device.configure(settings);
-      EXPECT_EQ(chain(37), expected(37));
-    }
-  EXPECT_EQ(flushes(FlushReason::EagerMode), 2U * 6U);
+  std::size_t eager_runs = 0;
+  for (const auto execution : {kernels::Execution::Scalar, kernels::Execution::Vector})
+    for (const Mode mode : {Mode::Lazy, Mode::Eager})
+      for (const std::string_view passes : {"", "-fuse_pointwise"}) {
+        Settings settings = device.settings();
+        settings.execution = execution;
+        settings.mode = mode;
+        settings.passes = passes;
+        device.configure(settings);
+        EXPECT_EQ(chain(37), expected(37));
+        eager_runs += mode == Mode::Eager ? 1 : 0;
+      }
+  EXPECT_EQ(flushes(FlushReason::EagerMode), eager_runs * 6);
 }
 
 TEST_F(CachingTest, EveryMissHasACause) {
-  const auto misses = [&](MissCause cause) { return device.stats().plan_misses[static_cast<std::size_t>(cause)]; };
+  const auto misses = [&](MissCause cause) {
+    return device.stats().plan_misses[static_cast<std::size_t>(cause)];
+  };
   const auto add = [&](const Dims& sizes) {
     apply("add", {number(1), number(2)}, empty(sizes));
     const DeviceTensor kept = empty(sizes);
@@ -88,7 +94,7 @@ TEST_F(CachingTest, EveryMissHasACause) {
   const DeviceTensor given = tensor<float>({8}, Floats(8, 1)), out = empty({8});
   apply("exp", {in(given)}, out);
   device.synchronize(kStream);
-  apply("exp", {in(given)}, out);   // now `out` has memory
+  apply("exp", {in(given)}, out);  // now `out` has memory
   device.synchronize(kStream);
   EXPECT_EQ(misses(MissCause::NewProgram), 2U);
   EXPECT_EQ(misses(MissCause::NewBuffers), 1U);
@@ -123,7 +129,8 @@ TEST_F(CachingTest, FusionIsCounted) {
 
 TEST_F(CachingTest, DumpWritesOneFilePerStage) {
   const std::filesystem::path directory =
-      std::filesystem::path(::testing::TempDir()) / str("spyre_dump_", ::testing::UnitTest::GetInstance()->random_seed());
+      std::filesystem::path(::testing::TempDir()) /
+      str("spyre_dump_", ::testing::UnitTest::GetInstance()->random_seed());
   Settings settings = device.settings();
   settings.dump_directory = directory.string();
   device.configure(settings);

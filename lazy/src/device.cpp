@@ -15,7 +15,9 @@ void check_rank(std::size_t rank) {
   if (rank > kMaxRank) throw Unsupported(str("rank ", rank, " on the device; at most ", kMaxRank));
 }
 
-bool is_empty(std::span<const std::int64_t> sizes) { return std::ranges::find(sizes, 0) != sizes.end(); }
+bool is_empty(std::span<const std::int64_t> sizes) {
+  return std::ranges::find(sizes, 0) != sizes.end();
+}
 
 }  // namespace
 
@@ -43,7 +45,8 @@ void Device::record(StreamId stream, const Reduce& op) {
   /// Records the primitive steps of one reduction.
   class Recorder final : public PrimitiveSink {
    public:
-    Recorder(Device& device, Lock& lock, StreamState& s) : device_(device), lock_(lock), stream_(s) {}
+    Recorder(Device& device, Lock& lock, StreamState& s)
+        : device_(device), lock_(lock), stream_(s) {}
     void pointwise(const Pointwise& step) override {
       state().admit(lock_, stream_, step.inputs, *step.output.buffer);
       stream_.trace.append(step);

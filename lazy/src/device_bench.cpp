@@ -1,4 +1,5 @@
-// spyre/lazy/device_bench.cpp — what does recording cost, what does a hit cost, and how soon is one op's result there?
+// spyre/lazy/device_bench.cpp — what does recording cost, what does a hit cost, and how soon is one
+// op's result there?
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,8 +15,7 @@ constexpr StreamId kStream{0};
 constexpr int kRounds = 15;
 
 /// The best of several rounds, in ns for each of `count` repetitions.
-template <class Body>
-double best_ns(int count, Body&& body) {
+template <class Body> double best_ns(int count, Body&& body) {
   double best = 1e18;
   for (int round = 0; round < kRounds; ++round) {
     const auto start = std::chrono::steady_clock::now();
@@ -30,7 +30,8 @@ struct Bench {
   explicit Bench(const Settings& settings) : device(spec(), settings) {
     const std::vector<float> ones(8, 1.0F);
     for (BufferRef* buffer : {&a, &b})
-      device.upload(kStream, **buffer, {}, reinterpret_cast<const std::byte*>(ones.data()), 32_B, true);
+      device.upload(kStream, **buffer, {}, reinterpret_cast<const std::byte*>(ones.data()), 32_B,
+                    true);
   }
 
   static device_sim::DeviceSpec spec() {
@@ -42,7 +43,8 @@ struct Bench {
   View view(const BufferRef& buffer) const { return {buffer.get(), DType::F32, 0, strides.span()}; }
   void add(const BufferRef& x, const BufferRef& y, const BufferRef& out) {
     const Input inputs[]{Input::of(view(x)), Input::of(view(y))};
-    device.record(kStream, Pointwise{mul, DType::F32, DType::F32, sizes.span(), inputs, view(out), 0});
+    device.record(kStream,
+                  Pointwise{mul, DType::F32, DType::F32, sizes.span(), inputs, view(out), 0});
   }
   /// A chain of `nodes` ops with temporaries in between.
   BufferRef chain(int nodes) {
@@ -74,12 +76,13 @@ void recording() {
     bench.device.synchronize(kStream);
   }
   std::printf("record, 2 inputs                    %8.0f ns/op\n", best);
-  std::printf("record, 2 inputs, new buffer        %8.0f ns/op\n", best_ns(200, [&] { bench.chain(16); }) / 16);
+  std::printf("record, 2 inputs, new buffer        %8.0f ns/op\n",
+              best_ns(200, [&] { bench.chain(16); }) / 16);
 }
 
 void hits() {
   Settings settings;
-  settings.execution = kernels::Execution::Null;   // everything except the arithmetic
+  settings.execution = kernels::Execution::Null;  // everything except the arithmetic
   Bench bench(settings);
   for (const int nodes : {1, 16, 256}) {
     const double record_only = best_ns(50, [&] { bench.chain(nodes); });
@@ -87,8 +90,8 @@ void hits() {
       const BufferRef y = bench.chain(nodes);
       bench.device.synchronize(kStream);
     });
-    std::printf("hit, %3d nodes: flush to done        %8.0f ns (recording %.0f ns)\n", nodes, all - record_only,
-                record_only);
+    std::printf("hit, %3d nodes: flush to done        %8.0f ns (recording %.0f ns)\n", nodes,
+                all - record_only, record_only);
   }
 }
 
@@ -99,7 +102,8 @@ void results() {
   float value = 0;
   const double item = best_ns(2000, [&] {
     const BufferRef y = bench.chain(1);
-    bench.device.download(kStream, *y, {}, reinterpret_cast<std::byte*>(&value), 4_B, FlushReason::Item);
+    bench.device.download(kStream, *y, {}, reinterpret_cast<std::byte*>(&value), 4_B,
+                          FlushReason::Item);
   });
   std::printf("one op on 8 elements to host value   %8.0f ns\n", item);
   const double sync = best_ns(2000, [&] {

@@ -1,4 +1,5 @@
-// spyre/lazy/device_fixture.h — a small device for tests, and tensors on it. Fails if device memory leaks.
+// spyre/lazy/device_fixture.h — a small device for tests, and tensors on it. Fails if device memory
+// leaks.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -14,8 +15,7 @@
 
 namespace spyre::lazy {
 
-template <class T>
-constexpr DType dtype_for() {
+template <class T> constexpr DType dtype_for() {
   if constexpr (std::is_same_v<T, float>) return DType::F32;
   else if constexpr (std::is_same_v<T, double>) return DType::F64;
   else if constexpr (std::is_same_v<T, std::int32_t>) return DType::I32;
@@ -74,8 +74,7 @@ class DeviceFixture : public ::testing::Test {
     return {device.create_buffer(size), dtype, sizes, contiguous_strides(sizes)};
   }
 
-  template <class T>
-  DeviceTensor tensor(const Dims& sizes, const std::vector<T>& values) {
+  template <class T> DeviceTensor tensor(const Dims& sizes, const std::vector<T>& values) {
     DeviceTensor t = empty(sizes, dtype_for<T>());
     device.upload(kStream, *t.buffer, {}, reinterpret_cast<const std::byte*>(values.data()),
                   {values.size() * sizeof(T)}, true);
@@ -86,28 +85,34 @@ class DeviceFixture : public ::testing::Test {
   template <class T>
   std::vector<T> read(const DeviceTensor& t, FlushReason reason = FlushReason::DeviceToHost) {
     std::vector<T> values(t.buffer->size().count / sizeof(T));
-    device.download(kStream, *t.buffer, {}, reinterpret_cast<std::byte*>(values.data()), t.buffer->size(), reason);
+    device.download(kStream, *t.buffer, {}, reinterpret_cast<std::byte*>(values.data()),
+                    t.buffer->size(), reason);
     return values;
   }
 
   /// `add` and `sub` may be called without their alpha.
-  void apply(std::string_view op, std::vector<Input> inputs, const DeviceTensor& out, StreamId stream = kStream,
-             std::uint32_t source = 0) {
-    if (inputs.size() < kernels::op(kernels::op_named(op)).info.arity) inputs.push_back(number(1, out.dtype));
-    device.record(stream, Pointwise{kernels::op_named(op), out.dtype, out.dtype, out.sizes.span(), inputs, out.view(),
-                                    source});
+  void apply(std::string_view op, std::vector<Input> inputs, const DeviceTensor& out,
+             StreamId stream = kStream, std::uint32_t source = 0) {
+    if (inputs.size() < kernels::op(kernels::op_named(op)).info.arity)
+      inputs.push_back(number(1, out.dtype));
+    device.record(stream, Pointwise{kernels::op_named(op), out.dtype, out.dtype, out.sizes.span(),
+                                    inputs, out.view(), source});
   }
   static Input in(const DeviceTensor& t) { return Input::of(t.view()); }
-  static Input number(double value, DType dtype = DType::F32) { return Input::of_double(value, dtype); }
+  static Input number(double value, DType dtype = DType::F32) {
+    return Input::of_double(value, dtype);
+  }
 
   /// out = reduction over the dimensions in `mask`; `out` has the other dimensions.
-  void reduce(kernels::Reduction reduction, const DeviceTensor& from, std::uint32_t mask, const DeviceTensor& out) {
+  void reduce(kernels::Reduction reduction, const DeviceTensor& from, std::uint32_t mask,
+              const DeviceTensor& out) {
     Dims strides;
     for (std::size_t i = 0, at = 0; i < from.sizes.size(); ++i)
       strides.push_back((mask >> i & 1U) != 0 ? 0 : out.strides[at++]);
     View to = out.view();
     to.strides = strides.span();
-    device.record(kStream, Reduce{reduction, from.dtype, out.dtype, from.sizes.span(), mask, from.view(), to, 0});
+    device.record(kStream, Reduce{reduction, from.dtype, out.dtype, from.sizes.span(), mask,
+                                  from.view(), to, 0});
   }
 
   std::uint64_t flushes(FlushReason reason) const {

@@ -10,7 +10,8 @@ using DeviceTest = DeviceFixture;
 using Floats = std::vector<float>;
 
 TEST_F(DeviceTest, OneOpThroughEveryLayer) {
-  const DeviceTensor a = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}), b = tensor<float>({2, 3}, {10, 20, 30, 40, 50, 60});
+  const DeviceTensor a = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+                     b = tensor<float>({2, 3}, {10, 20, 30, 40, 50, 60});
   const DeviceTensor c = empty({2, 3});
   apply("add", {in(a), in(b)}, c);
   EXPECT_FALSE(device.idle(kStream));
@@ -77,7 +78,8 @@ TEST_F(DeviceTest, UnwrittenMemoryReadsAsZero) {
 }
 
 TEST_F(DeviceTest, ConcatenationNeedsNoZeros) {
-  const DeviceTensor a = tensor<float>({2, 1}, {1, 2}), b = tensor<float>({2, 2}, {3, 4, 5, 6}), all = empty({2, 3});
+  const DeviceTensor a = tensor<float>({2, 1}, {1, 2}), b = tensor<float>({2, 2}, {3, 4, 5, 6}),
+                     all = empty({2, 3});
   DeviceTensor left = all, right = all;
   left.sizes = {2, 1};
   right.sizes = {2, 2};
@@ -139,17 +141,20 @@ TEST_F(DeviceTest, PartialUploadAndDownload) {
   const float nine = 9;
   device.upload(kStream, *a.buffer, 8_B, reinterpret_cast<const std::byte*>(&nine), 4_B, true);
   float got = 0;
-  device.download(kStream, *a.buffer, 8_B, reinterpret_cast<std::byte*>(&got), 4_B, FlushReason::Item);
+  device.download(kStream, *a.buffer, 8_B, reinterpret_cast<std::byte*>(&got), 4_B,
+                  FlushReason::Item);
   EXPECT_EQ(got, 9);
   EXPECT_EQ(read<float>(a), (Floats{1, 2, 9, 4}));
-  EXPECT_THROW(device.download(kStream, *a.buffer, 12_B, reinterpret_cast<std::byte*>(&got), 8_B, FlushReason::Item),
+  EXPECT_THROW(device.download(kStream, *a.buffer, 12_B, reinterpret_cast<std::byte*>(&got), 8_B,
+                               FlushReason::Item),
                InvalidArgument);
 }
 
 TEST_F(DeviceTest, HostAddressSeesAndChangesTheBytes) {
   const DeviceTensor a = tensor<float>({2}, {1, 2});
   apply("add", {in(a), number(1)}, a);
-  auto* values = reinterpret_cast<float*>(device.host_address(kStream, *a.buffer, FlushReason::HostOp));
+  auto* values =
+      reinterpret_cast<float*>(device.host_address(kStream, *a.buffer, FlushReason::HostOp));
   EXPECT_EQ(values[0], 2);
   values[0] = 50;
   apply("add", {in(a), number(1)}, a);
@@ -223,8 +228,10 @@ TEST_P(ModesTest, ProgramGivesTheSameBits) {
     void TestBody() override {}
     Floats run() {
       Floats values(1000);
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.37F * static_cast<float>(i) - 150;
-      const DeviceTensor x = tensor<float>({10, 100}, values), row = empty({10}), out = empty({10, 100});
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = 0.37F * static_cast<float>(i) - 150;
+      const DeviceTensor x = tensor<float>({10, 100}, values), row = empty({10}),
+                         out = empty({10, 100});
       const DeviceTensor scaled = empty({10, 100}), e = empty({10, 100});
       apply("mul", {in(x), number(0.01)}, scaled);
       apply("exp", {in(scaled)}, e);

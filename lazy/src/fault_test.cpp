@@ -1,4 +1,5 @@
-// spyre/lazy/fault_test.cpp — a failing operation is raised once, and what does not depend on it lives on.
+// spyre/lazy/fault_test.cpp — a failing operation is raised once, and what does not depend on it
+// lives on.
 #include "device_fixture.h"
 
 namespace spyre::lazy {
@@ -11,7 +12,8 @@ class CopyCall final : public kernels::LibraryCall {
  public:
   explicit CopyCall(bool fails) : fails_(fails) {}
   std::string_view name() const override { return "copy_rows"; }
-  void run(std::span<const kernels::DeviceView> operands, std::int64_t, std::int64_t) const override {
+  void run(std::span<const kernels::DeviceView> operands, std::int64_t,
+           std::int64_t) const override {
     if (fails_) throw IndexOutOfRange("index 5 is out of range for 3 rows");
     std::memcpy(operands[1].data, operands[0].data,
                 static_cast<std::size_t>(operands[0].sizes.numel()) * operands[0].element_size);
@@ -28,19 +30,24 @@ class FaultTest : public DeviceFixture {
     device.set_source_text([](std::uint32_t line) { return str("model.py:", line); });
   }
 
-  void copy(const DeviceTensor& from, const DeviceTensor& to, bool fails, std::uint32_t source = 0) {
+  void copy(const DeviceTensor& from, const DeviceTensor& to, bool fails,
+            std::uint32_t source = 0) {
     const std::byte key[1]{static_cast<std::byte>(fails)};
-    const LibraryOperand in{from.buffer.get(), size_of(from.dtype), 6, from.offset, from.sizes.span(), from.strides.span()};
-    const LibraryOperand out{to.buffer.get(), size_of(to.dtype), 6, to.offset, to.sizes.span(), to.strides.span()};
-    device.record(kStream, Library{.name = "copy",
-                                   .key = key,
-                                   .make = [](const void* context) -> std::shared_ptr<const kernels::LibraryCall> {
-                                     return std::make_shared<CopyCall>(*static_cast<const bool*>(context));
-                                   },
-                                   .context = &fails,
-                                   .inputs = {&in, 1},
-                                   .outputs = {&out, 1},
-                                   .source = source});
+    const LibraryOperand in{from.buffer.get(), size_of(from.dtype), 6,
+                            from.offset,       from.sizes.span(),   from.strides.span()};
+    const LibraryOperand out{to.buffer.get(), size_of(to.dtype), 6,
+                             to.offset,       to.sizes.span(),   to.strides.span()};
+    device.record(
+        kStream,
+        Library{.name = "copy",
+                .key = key,
+                .make = [](const void* context) -> std::shared_ptr<const kernels::LibraryCall> {
+                  return std::make_shared<CopyCall>(*static_cast<const bool*>(context));
+                },
+                .context = &fails,
+                .inputs = {&in, 1},
+                .outputs = {&out, 1},
+                .source = source});
   }
 };
 
@@ -59,15 +66,16 @@ TEST_F(FaultTest, RaisedOnceWithTypeOperationAndLine) {
     device.synchronize(kStream);
     FAIL() << "no fault was raised";
   } catch (const IndexOutOfRange& e) {
-    EXPECT_STREQ(e.what(), "copy_rows: index 5 is out of range for 3 rows; recorded at model.py:42");
+    EXPECT_STREQ(e.what(),
+                 "copy_rows: index 5 is out of range for 3 rows; recorded at model.py:42");
   }
   device.synchronize(kStream);
   EXPECT_THROW(read<float>(b), DeviceFault);
 }
 
 TEST_F(FaultTest, OnlyDependentsAreLost) {
-  const DeviceTensor a = tensor<float>({3}, {1, 2, 3}), bad = empty({3}), lost = empty({3}), before = empty({3}),
-                   after = empty({3});
+  const DeviceTensor a = tensor<float>({3}, {1, 2, 3}), bad = empty({3}), lost = empty({3}),
+                     before = empty({3}), after = empty({3});
   apply("add", {in(a), number(1)}, before);
   copy(a, bad, true);
   apply("add", {in(bad), number(1)}, lost);
@@ -83,7 +91,7 @@ TEST_F(FaultTest, LaterLaunchesAreUsable) {
   const DeviceTensor a = tensor<float>({3}, {1, 2, 3}), bad = empty({3}), good = empty({3});
   copy(a, bad, true);
   device.flush(kStream, FlushReason::Event);
-  apply("add", {in(a), number(1)}, good);   // another launch, before the fault is raised
+  apply("add", {in(a), number(1)}, good);  // another launch, before the fault is raised
   EXPECT_THROW(read<float>(good), IndexOutOfRange);
   EXPECT_EQ(read<float>(good), (Floats{2, 3, 4}));
   // Written as a whole, the lost tensor is good again.
@@ -100,11 +108,13 @@ TEST_F(FaultTest, SkippedUpdatesLeaveOldContent) {
 }
 
 TEST_F(FaultTest, IntegerDivisionByZero) {
-  const DeviceTensor a = tensor<std::int32_t>({3}, {6, 7, 8}), zero = tensor<std::int32_t>({3}, {1, 0, 2});
+  const DeviceTensor a = tensor<std::int32_t>({3}, {6, 7, 8}),
+                     zero = tensor<std::int32_t>({3}, {1, 0, 2});
   const DeviceTensor q = empty({3}, DType::I32);
   const OpId divide = kernels::op_named("div_trunc");
   const Input inputs[]{in(a), in(zero)};
-  device.record(kStream, Pointwise{divide, DType::I32, DType::I32, q.sizes.span(), inputs, q.view(), 7});
+  device.record(kStream,
+                Pointwise{divide, DType::I32, DType::I32, q.sizes.span(), inputs, q.view(), 7});
   try {
     device.synchronize(kStream);
     FAIL() << "no fault was raised";
@@ -121,7 +131,7 @@ class FullCardTest : public DeviceFixture {
 TEST_F(FullCardTest, OutOfMemoryIsRaisedAndTheRestLivesOn) {
   const DeviceTensor a = tensor<float>({4}, {1, 2, 3, 4});
   const DeviceTensor big = empty({4 << 20}), small = empty({4});
-  apply("add", {number(1), number(2)}, big);   // 16 MiB on a card of 8
+  apply("add", {number(1), number(2)}, big);  // 16 MiB on a card of 8
   EXPECT_THROW(read<float>(big), OutOfDeviceMemory);
   EXPECT_THROW(read<float>(big), OutOfDeviceMemory);
   apply("add", {in(a), number(1)}, small);
@@ -132,13 +142,11 @@ TEST_F(FullCardTest, MemoryInFlightIsWaitedFor) {
   Settings settings = device.settings();
   settings.max_pending = 1_MiB;
   device.configure(settings);
-  const Dims sizes{512 << 10};   // 2 MiB each: three fit, the pending ones must go first
+  const Dims sizes{512 << 10};  // 2 MiB each: three fit, the pending ones must go first
   for (int i = 0; i < 12; ++i) {
     const DeviceTensor x = empty(sizes);
     apply("add", {number(i), number(1)}, x);
-    if (i == 11) {
-      EXPECT_EQ(read<float>(x)[7], 12);
-    }
+    if (i == 11) { EXPECT_EQ(read<float>(x)[7], 12); }
   }
 }
 

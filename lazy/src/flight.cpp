@@ -1,4 +1,5 @@
-// spyre/lazy/flight.cpp — memory is taken before anything is changed, so that a full card leaves all as it was.
+// spyre/lazy/flight.cpp — memory is taken before anything is changed, so that a full card leaves
+// all as it was.
 #include "flight.h"
 
 #include <algorithm>
@@ -62,7 +63,9 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
     const Placement& placement = plan->placements[b];
     switch (placement.kind) {
       case Placement::Kind::None: break;
-      case Placement::Kind::Given: places_[b] = BufferAccess::piece(buffer, {}, buffer.size()); break;
+      case Placement::Kind::Given:
+        places_[b] = BufferAccess::piece(buffer, {}, buffer.size());
+        break;
       case Placement::Kind::New:
         places_[b] = reservation.take(BufferAccess::memory(buffer), buffer.size()).pieces.front();
         break;
@@ -92,7 +95,8 @@ std::shared_ptr<const void> Flight::handle() {
   return {static_cast<const void*>(this), [this](const void*) { finish(); }};
 }
 
-device_sim::Piece Flight::part(std::uint32_t buffer, std::uint64_t offset, std::uint64_t length) const {
+device_sim::Piece Flight::part(std::uint32_t buffer, std::uint64_t offset,
+                               std::uint64_t length) const {
   const device_sim::Piece& place = places_[buffer];
   return {place.region, place.offset + Bytes{offset}, Bytes{length}};
 }
@@ -100,13 +104,15 @@ device_sim::Piece Flight::part(std::uint32_t buffer, std::uint64_t offset, std::
 device_sim::Footprint Flight::footprint_of(const LaunchStep& step) const {
   device_sim::Footprint footprint;
   for (const Touch& t : step.touches)
-    (t.write ? footprint.writes : footprint.reads).push_back(part(t.buffer, t.begin, t.end - t.begin));
+    (t.write ? footprint.writes : footprint.reads)
+        .push_back(part(t.buffer, t.begin, t.end - t.begin));
   return footprint;
 }
 
 device_sim::Piece Flight::arguments_of(const LaunchStep& step) const {
   const device_sim::Piece& whole = argument_memory_.pieces.front();
-  return {whole.region, whole.offset + Bytes{step.first_word * sizeof(std::uint64_t)},
+  return {whole.region,
+          whole.offset + Bytes{step.first_word * sizeof(std::uint64_t)},
           {step.words * sizeof(std::uint64_t)}};
 }
 
@@ -119,7 +125,8 @@ device_sim::Piece Flight::arguments() const {
 void Flight::fill_image() {
   std::copy(plan_->image.begin(), plan_->image.end(), image_.begin());
   for (const AddressPatch& patch : plan_->addresses)
-    image_[patch.at] = reinterpret_cast<std::uint64_t>(card_.address(places_[patch.buffer])) + patch.offset;
+    image_[patch.at] =
+        reinterpret_cast<std::uint64_t>(card_.address(places_[patch.buffer])) + patch.offset;
   for (const ParamPatch& patch : plan_->params) image_[patch.at] = params_[patch.param];
   const auto self = reinterpret_cast<std::uint64_t>(static_cast<StepMonitor*>(this));
   for (const std::uint32_t at : plan_->headers) image_[at] = self;
@@ -141,7 +148,7 @@ void Flight::failed(std::uint32_t step, std::exception_ptr fault) noexcept {
     if (source == 0) source = sources_[node];
   faults_.note({std::move(fault), failing.name, source});
   std::vector<bool> spoiled(buffers_.size());
-  for (std::size_t b = 0; b < buffers_.size(); ++b) 
+  for (std::size_t b = 0; b < buffers_.size(); ++b)
     spoiled[b] = BufferAccess::spoiled(*buffers_[b].buffer) != Spoiled::No;
   for (const Touch& t : failing.touches)
     if (t.write) spoiled[t.buffer] = true;
@@ -154,7 +161,8 @@ void Flight::call_off(std::vector<bool> spoiled, std::size_t first_step) {
   spread_spoilage(plan_->steps, first_step, bytes, spoiled, skip_);
   any_skipped_.store(true, std::memory_order_release);
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
-    // A buffer that had content before keeps it, as if the program had stopped at the failed operation.
+    // A buffer that had content before keeps it, as if the program had stopped at the failed
+    // operation.
     if (!spoiled[b]) BufferAccess::set_spoiled(*buffers_[b].buffer, Spoiled::No);
     else if (plan_->placements[b].kind != Placement::Kind::Given)
       BufferAccess::set_spoiled(*buffers_[b].buffer, Spoiled::ByFault);

@@ -1,4 +1,5 @@
-// spyre/lazy/flight.h — one launch in progress: its argument slot, the buffers it retains, the memory it borrows.
+// spyre/lazy/flight.h — one launch in progress: its argument slot, the buffers it retains, the
+// memory it borrows.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace spyre::lazy {
 
-/// A slot of a stream's ring, used again and again. Filled by the launcher, which holds the device's lock; then
-/// owned by the card until `last` is reached; then free.
+/// A slot of a stream's ring, used again and again. Filled by the launcher, which holds the
+/// device's lock; then owned by the card until `last` is reached; then free.
 class Flight final : public StepMonitor {
  public:
   Flight(device_sim::Card& card, StreamFaults& faults) : card_(card), faults_(faults) {}
@@ -22,7 +23,7 @@ class Flight final : public StepMonitor {
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  device_sim::TimelinePoint last;   // of the launch that used the slot last
+  device_sim::TimelinePoint last;  // of the launch that used the slot last
 
   /// Gives every buffer of the plan its place. Throws OutOfDeviceMemory, then nothing has changed.
   void place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace);
@@ -53,16 +54,17 @@ class Flight final : public StepMonitor {
 
   device_sim::Card& card_;
   StreamFaults& faults_;
-  std::vector<std::uint64_t> image_;          // pinned: the source of the argument transfer
+  std::vector<std::uint64_t> image_;  // pinned: the source of the argument transfer
   device_sim::Allocation argument_memory_, arena_;
   std::shared_ptr<const LaunchPlan> plan_;
-  std::vector<device_sim::Piece> places_;     // per buffer; length 0: none
-  std::vector<BufferUse> buffers_;            // retained
+  std::vector<device_sim::Piece> places_;  // per buffer; length 0: none
+  std::vector<BufferUse> buffers_;         // retained
   std::vector<std::uint64_t> params_;
   std::vector<std::uint32_t> sources_;
   std::atomic<bool> any_skipped_{false};
-  std::vector<std::uint8_t> skip_;            // per step; a failing step writes the entries of later ones only
-  Mutex failure_;                             // slices of one step may fail at once
+  std::vector<std::uint8_t>
+      skip_;       // per step; a failing step writes the entries of later ones only
+  Mutex failure_;  // slices of one step may fail at once
 };
 
 }  // namespace spyre::lazy

@@ -10,8 +10,8 @@ namespace {
 
 constexpr ElementType kF32 = ElementType::of(DType::F32);
 
-std::uint32_t intern(GeometryTable& table, const Dims& sizes, const Dims& strides, std::int64_t offset = 0,
-                     ElementType type = kF32) {
+std::uint32_t intern(GeometryTable& table, const Dims& sizes, const Dims& strides,
+                     std::int64_t offset = 0, ElementType type = kF32) {
   return table.intern(type, offset, sizes.span(), strides.span());
 }
 

@@ -1,4 +1,5 @@
-// spyre/lazy/graph_builder.cpp — indices become values: the graph has its own shapes, so that passes may change them.
+// spyre/lazy/graph_builder.cpp — indices become values: the graph has its own shapes, so that
+// passes may change them.
 #include "spyre/lazy/graph_builder.h"
 
 #include "spyre/base/error.h"
@@ -35,17 +36,18 @@ class GraphBuilder {
   std::uint32_t add_pointwise(const TraceNode& node, std::uint32_t source) {
     std::uint32_t param = node.first_param;
     operands_.clear();
-    for (const TraceOperand& operand : trace_.inputs(node)) operands_.push_back(convert(operand, param));
+    for (const TraceOperand& operand : trace_.inputs(node))
+      operands_.push_back(convert(operand, param));
     const TraceOperand& output = trace_.outputs(node).front();
-    return graph_.add_pointwise(OpId{node.code}, node.compute, node.result, sizes_of(output), operands_,
-                                convert(output, param), source);
+    return graph_.add_pointwise(OpId{node.code}, node.compute, node.result, sizes_of(output),
+                                operands_, convert(output, param), source);
   }
 
   std::uint32_t add_reduction(const TraceNode& node, Node::Kind kind, std::uint32_t source) {
     std::uint32_t param = node.first_param;
     const TraceOperand& input = trace_.inputs(node).front();
-    return graph_.add_reduction(kind, static_cast<kernels::Reduction>(node.code), node.compute, node.result,
-                                sizes_of(input), node.reduced, convert(input, param),
+    return graph_.add_reduction(kind, static_cast<kernels::Reduction>(node.code), node.compute,
+                                node.result, sizes_of(input), node.reduced, convert(input, param),
                                 convert(trace_.outputs(node).front(), param), source);
   }
 
@@ -54,7 +56,8 @@ class GraphBuilder {
       std::vector<Graph::LibraryWindow> result;
       for (const TraceOperand& operand : operands) {
         const Geometry g = trace_.geometries()[operand.geometry];
-        result.push_back({operand.buffer, g.type().size, g.offset(), Dims(g.sizes()), Dims(g.strides())});
+        result.push_back(
+            {operand.buffer, g.type().size, g.offset(), Dims(g.sizes()), Dims(g.strides())});
       }
       return result;
     };
@@ -69,7 +72,9 @@ class GraphBuilder {
     return Operand::view(operand.buffer, g.dtype(), g.offset(), Dims(g.strides()));
   }
 
-  Dims sizes_of(const TraceOperand& operand) const { return Dims(trace_.geometries()[operand.geometry].sizes()); }
+  Dims sizes_of(const TraceOperand& operand) const {
+    return Dims(trace_.geometries()[operand.geometry].sizes());
+  }
 
   const Trace& trace_;
   Graph graph_;

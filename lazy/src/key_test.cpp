@@ -31,10 +31,12 @@ class KeyTest : public DeviceFixture {
 
   std::string key(const Program& p) {
     const std::vector<float> zeros(1024);
-    BufferRef a = device.create_buffer(4_KiB), b = device.create_buffer(4_KiB), out = device.create_buffer({p.output_bytes});
+    BufferRef a = device.create_buffer(4_KiB), b = device.create_buffer(4_KiB),
+              out = device.create_buffer({p.output_bytes});
     for (const BufferRef* x : {&a, &b})
       if (p.input_has_memory)
-        device.upload(kStream, **x, {}, reinterpret_cast<const std::byte*>(zeros.data()), 4_KiB, true);
+        device.upload(kStream, **x, {}, reinterpret_cast<const std::byte*>(zeros.data()), 4_KiB,
+                      true);
     const View first{a.get(), p.compute, p.offset, p.strides.span()};
     const View second{p.same_input ? a.get() : b.get(), p.compute, 0, p.strides.span()};
     Input inputs[]{Input::of(first), Input::of(second)};
@@ -80,7 +82,7 @@ TEST_F(KeyTest, EveryFieldThatMattersChangesTheKey) {
 }
 
 TEST_F(KeyTest, ScalarsCountersAddressesAndLinesAreNot) {
-  EXPECT_EQ(key({}), key({}));   // other buffers
+  EXPECT_EQ(key({}), key({}));  // other buffers
   EXPECT_EQ(key({.scalar = 1, .scalar_input = true}), key({.scalar = 9, .scalar_input = true}));
   EXPECT_EQ(key({.scalar = 1, .counter = true}), key({.scalar = 9, .counter = true}));
   EXPECT_EQ(key({}), key({.source = 17}));
@@ -94,15 +96,22 @@ TEST_F(KeyTest, LibraryKeysAndShapesCount) {
     kernels::LibraryCost cost() const override { return {}; }
   };
   const auto call = std::make_shared<const Nothing>();
-  const auto key_of = [&](std::string_view name, char attribute, std::uint8_t code, const Dims& sizes) {
+  const auto key_of = [&](std::string_view name, char attribute, std::uint8_t code,
+                          const Dims& sizes) {
     const BufferRef a = device.create_buffer(4_KiB), out = device.create_buffer(4_KiB);
     const std::byte bytes[1]{static_cast<std::byte>(attribute)};
     const Dims strides = contiguous_strides(sizes);
     const LibraryOperand in{a.get(), 4, code, 0, sizes.span(), strides.span()};
     const LibraryOperand to{out.get(), 4, code, 0, sizes.span(), strides.span()};
     Trace trace(kStream);
-    trace.append(Library{.name = name, .key = bytes, .make = nullptr, .context = nullptr, .inputs = {&in, 1}, .outputs = {&to, 1},
-                         .source = 0}, call);
+    trace.append(Library{.name = name,
+                         .key = bytes,
+                         .make = nullptr,
+                         .context = nullptr,
+                         .inputs = {&in, 1},
+                         .outputs = {&to, 1},
+                         .source = 0},
+                 call);
     std::vector<BufferFacts> facts;
     collect_facts(trace, facts);
     return text(builder_.build(trace, facts, {}));

@@ -8,19 +8,20 @@
 namespace spyre::lazy {
 namespace {
 
-constexpr std::uint64_t kProgramBytes = 128;   // about what one program object takes
+constexpr std::uint64_t kProgramBytes = 128;  // about what one program object takes
 
 std::string_view name_of(Placement::Kind kind) {
-  static constexpr std::array<std::string_view, 5> kNames{"none", "given", "new", "donated", "arena"};
+  static constexpr std::array<std::string_view, 5> kNames{"none", "given", "new", "donated",
+                                                          "arena"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace
 
 Bytes LaunchPlan::bytes() const {
-  std::uint64_t n = sizeof(LaunchPlan) + placements.size() * sizeof(Placement) + image.size() * sizeof(image[0]) +
-                    addresses.size() * sizeof(AddressPatch) + params.size() * sizeof(ParamPatch) +
-                    headers.size() * sizeof(headers[0]);
+  std::uint64_t n = sizeof(LaunchPlan) + placements.size() * sizeof(Placement) +
+                    image.size() * sizeof(image[0]) + addresses.size() * sizeof(AddressPatch) +
+                    params.size() * sizeof(ParamPatch) + headers.size() * sizeof(headers[0]);
   for (const LaunchStep& step : steps)
     n += sizeof(LaunchStep) + step.name.size() + step.touches.size() * sizeof(Touch) +
          step.nodes.size() * sizeof(step.nodes[0]) + kProgramBytes;
@@ -36,13 +37,14 @@ std::string print(const LaunchPlan& plan) {
     if (p.kind == Placement::Kind::Arena) out << " +" << p.offset;
     out << '\n';
   }
-  out << "arena: " << plan.arena << ", arguments: " << Bytes{plan.image.size() * sizeof(std::uint64_t)} << '\n';
+  out << "arena: " << plan.arena
+      << ", arguments: " << Bytes{plan.image.size() * sizeof(std::uint64_t)} << '\n';
   for (const LaunchStep& step : plan.steps) {
     out << step.name << " (";
     for (std::size_t i = 0; i < step.touches.size(); ++i) {
       const Touch& t = step.touches[i];
-      out << (i == 0 ? "" : ", ") << (t.write ? "writes b" : "reads b") << t.buffer << '[' << t.begin << ", " << t.end
-          << ')';
+      out << (i == 0 ? "" : ", ") << (t.write ? "writes b" : "reads b") << t.buffer << '['
+          << t.begin << ", " << t.end << ')';
     }
     out << ")\n";
   }

@@ -8,10 +8,9 @@
 namespace spyre::lazy {
 namespace {
 
-constexpr Bytes kCallBytes{512};   // about what a call object takes
+constexpr Bytes kCallBytes{512};  // about what a call object takes
 
-template <class T>
-void put(std::vector<std::byte>& key, std::span<const T> values) {
+template <class T> void put(std::vector<std::byte>& key, std::span<const T> values) {
   const std::size_t at = key.size();
   key.resize(at + values.size_bytes());
   if (!values.empty()) std::memcpy(key.data() + at, values.data(), values.size_bytes());
@@ -35,7 +34,8 @@ void LibraryCalls::build_key(const Library& op) {
     }
 }
 
-std::shared_ptr<const kernels::LibraryCall> LibraryCalls::find_or_make(const Library& op, Retired& retired) {
+std::shared_ptr<const kernels::LibraryCall> LibraryCalls::find_or_make(const Library& op,
+                                                                       Retired& retired) {
   build_key(op);
   if (auto known = calls_.find(key_)) return known;
   auto call = op.make(op.context);

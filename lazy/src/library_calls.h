@@ -10,8 +10,8 @@
 
 namespace spyre::lazy {
 
-/// A call is made once for equal name, key and operand shapes; where the operands lie (offsets, buffers) does not
-/// matter. Guarded by the device's lock.
+/// A call is made once for equal name, key and operand shapes; where the operands lie (offsets,
+/// buffers) does not matter. Guarded by the device's lock.
 class LibraryCalls {
  public:
   explicit LibraryCalls(Bytes capacity) : calls_(capacity) {}

@@ -1,4 +1,5 @@
-// spyre/lazy/memory_plan.cpp — walks the steps once: what is born takes its place, what has died gives it back.
+// spyre/lazy/memory_plan.cpp — walks the steps once: what is born takes its place, what has died
+// gives it back.
 #include "spyre/lazy/memory_plan.h"
 
 #include <algorithm>
@@ -43,24 +44,26 @@ bool same_places(const Group& group, std::size_t a, std::size_t b) {
   const auto strides = group.strides.begin();
   return group.bindings[a].offset == group.bindings[b].offset &&
          size_of(group.spec.arguments[a].dtype) == size_of(group.spec.arguments[b].dtype) &&
-         std::equal(strides + static_cast<std::ptrdiff_t>(a * rank), strides + static_cast<std::ptrdiff_t>((a + 1) * rank),
+         std::equal(strides + static_cast<std::ptrdiff_t>(a * rank),
+                    strides + static_cast<std::ptrdiff_t>((a + 1) * rank),
                     strides + static_cast<std::ptrdiff_t>(b * rank));
 }
 
-/// In place is safe if the kernel is pointwise with one store, the last thing that happens to a point, and the input
-/// is read at the stored points only.
+/// In place is safe if the kernel is pointwise with one store, the last thing that happens to a
+/// point, and the input is read at the stored points only.
 void find_in_place(const Group& group, StepTouches& step) {
   if (group.spec.form != Form::Pointwise) return;
   const auto is_store = [](const ArgumentSpec& a) { return a.kind == ArgumentSpec::Kind::Store; };
   if (std::ranges::count_if(group.spec.arguments, is_store) != 1) return;
-  const auto out =
-      static_cast<std::size_t>(std::ranges::find_if(group.spec.arguments, is_store) - group.spec.arguments.begin());
+  const auto out = static_cast<std::size_t>(std::ranges::find_if(group.spec.arguments, is_store) -
+                                            group.spec.arguments.begin());
   for (std::size_t in = 0; in < group.bindings.size(); ++in) {
     if (group.bindings[in].kind != Binding::Kind::Read) continue;
     const std::uint32_t buffer = group.bindings[in].index;
     bool safe = true;
     for (std::size_t other = 0; other < group.bindings.size(); ++other)
-      if (group.bindings[other].kind != Binding::Kind::Iota && group.bindings[other].index == buffer)
+      if (group.bindings[other].kind != Binding::Kind::Iota &&
+          group.bindings[other].index == buffer)
         safe = safe && other != out && same_places(group, other, out);
     if (!safe) continue;
     step.in_place_input = buffer;
@@ -124,8 +127,10 @@ class MemoryPlanner {
     order_by_first_and_last();
     std::size_t next_born = 0, next_dead = 0;
     for (std::uint32_t s = 0; s < steps_.size(); ++s) {
-      while (next_born < born_.size() && lives_[born_[next_born]].first == s) place(born_[next_born++], s);
-      while (next_dead < dead_.size() && lives_[dead_[next_dead]].last == s) bury(dead_[next_dead++]);
+      while (next_born < born_.size() && lives_[born_[next_born]].first == s)
+        place(born_[next_born++], s);
+      while (next_dead < dead_.size() && lives_[dead_[next_dead]].last == s)
+        bury(dead_[next_dead++]);
     }
     plan_.arena = {arena_.size()};
     find_fills();
@@ -147,7 +152,8 @@ class MemoryPlanner {
       placement.kind = Placement::Kind::Given;
     } else if (const std::uint32_t donor = donor_for(b, step); donor != StepTouches::kNone) {
       taken_[donor] = true;
-      if (plan_.placements[donor].kind == Placement::Kind::Arena) placement = plan_.placements[donor];
+      if (plan_.placements[donor].kind == Placement::Kind::Arena)
+        placement = plan_.placements[donor];
       else placement = {Placement::Kind::Donated, donor, 0};
     } else if (buffers_[b].observable) {
       placement.kind = Placement::Kind::New;
@@ -160,9 +166,11 @@ class MemoryPlanner {
   std::uint32_t donor_for(std::uint32_t b, std::uint32_t step) const {
     const StepTouches& touches = steps_[step];
     const std::uint32_t donor = touches.in_place_input;
-    if (touches.in_place_output != b || donor == StepTouches::kNone || taken_[donor]) return StepTouches::kNone;
+    if (touches.in_place_output != b || donor == StepTouches::kNone || taken_[donor])
+      return StepTouches::kNone;
     const bool dead = lives_[donor].last == step && !buffers_[donor].observable;
-    if (!dead || buffers_[donor].bytes != buffers_[b].bytes || !fills(touches, b)) return StepTouches::kNone;
+    if (!dead || buffers_[donor].bytes != buffers_[b].bytes || !fills(touches, b))
+      return StepTouches::kNone;
     // Memory of its own stays with whoever can be read later; arena bytes stay in the arena.
     const bool own = plan_.placements[donor].kind == Placement::Kind::Given;
     return own == buffers_[b].observable ? donor : StepTouches::kNone;
@@ -170,8 +178,8 @@ class MemoryPlanner {
 
   /// True if the step writes the whole buffer: no byte of the donor can be seen through it.
   bool fills(const StepTouches& step, std::uint32_t b) const {
-    return std::ranges::any_of(step.touches,
-                               [&](const Touch& t) { return t.buffer == b && t.fills(buffers_[b].bytes); });
+    return std::ranges::any_of(
+        step.touches, [&](const Touch& t) { return t.buffer == b && t.fills(buffers_[b].bytes); });
   }
 
   void bury(std::uint32_t b) {
@@ -211,8 +219,9 @@ std::vector<StepTouches> touches_of(const Plan& plan) {
   std::vector<StepTouches> steps;
   steps.reserve(plan.groups.size());
   for (const Group& group : plan.groups)
-    steps.push_back(group.library ? touches_of_library(plan.graph, plan.graph.nodes[group.nodes.front()])
-                                  : touches_of_kernel(group));
+    steps.push_back(group.library
+                        ? touches_of_library(plan.graph, plan.graph.nodes[group.nodes.front()])
+                        : touches_of_kernel(group));
   return steps;
 }
 

@@ -9,11 +9,15 @@ namespace {
 using Kind = Placement::Kind;
 
 constexpr std::uint64_t kBytes = 1024;
-constexpr BufferFacts kInput{kBytes, true, true}, kDyingInput{kBytes, false, true}, kOutput{kBytes, true, false},
-    kTemporary{kBytes, false, false};
+constexpr BufferFacts kInput{kBytes, true, true}, kDyingInput{kBytes, false, true},
+    kOutput{kBytes, true, false}, kTemporary{kBytes, false, false};
 
-Touch reads(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) { return {b, false, begin, end, end - begin}; }
-Touch writes(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) { return {b, true, begin, end, end - begin}; }
+Touch reads(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) {
+  return {b, false, begin, end, end - begin};
+}
+Touch writes(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) {
+  return {b, true, begin, end, end - begin};
+}
 Touch writes_columns(std::uint32_t b, std::uint64_t first, std::uint64_t width) {
   return {b, true, first, kBytes - 64 + first + width, width, 64};
 }
@@ -31,7 +35,9 @@ StepTouches in_place(std::uint32_t from, std::uint32_t to) {
   return s;
 }
 
-MemoryPlan plan(std::vector<BufferFacts> buffers, std::vector<StepTouches> steps) { return plan_memory(buffers, steps); }
+MemoryPlan plan(std::vector<BufferFacts> buffers, std::vector<StepTouches> steps) {
+  return plan_memory(buffers, steps);
+}
 
 TEST(MemoryPlan, InputsAreGivenAndOutputsNew) {
   const MemoryPlan p = plan({kInput, kOutput, kTemporary}, {step({reads(0), writes(1)})});
@@ -45,23 +51,25 @@ TEST(MemoryPlan, InputsAreGivenAndOutputsNew) {
 TEST(MemoryPlan, TemporariesThatDoNotMeetShareTheArena) {
   // 0 -> t1 -> t2 -> t3 -> out: t3 may lie where t1 was.
   const MemoryPlan p = plan({kInput, kTemporary, kTemporary, kTemporary, kOutput},
-                            {step({reads(0), writes(1)}), step({reads(1), writes(2)}), step({reads(2), writes(3)}),
-                             step({reads(3), writes(4)})});
+                            {step({reads(0), writes(1)}), step({reads(1), writes(2)}),
+                             step({reads(2), writes(3)}), step({reads(3), writes(4)})});
   EXPECT_EQ(p.arena, Bytes{2 * kBytes});
   EXPECT_NE(p.placements[1].offset, p.placements[2].offset);
   EXPECT_EQ(p.placements[1].offset, p.placements[3].offset);
 }
 
 TEST(MemoryPlan, InPlaceStepsShareOnePlace) {
-  const MemoryPlan p = plan({kInput, kTemporary, kTemporary, kOutput},
-                            {step({reads(0), writes(1)}), in_place(1, 2), step({reads(2), writes(3)})});
+  const MemoryPlan p =
+      plan({kInput, kTemporary, kTemporary, kOutput},
+           {step({reads(0), writes(1)}), in_place(1, 2), step({reads(2), writes(3)})});
   EXPECT_EQ(p.arena, Bytes{kBytes});
   EXPECT_EQ(p.placements[1].offset, p.placements[2].offset);
 }
 
 TEST(MemoryPlan, NotInPlaceIfTheInputIsReadLater) {
-  const MemoryPlan p = plan({kInput, kTemporary, kTemporary, kOutput},
-                            {step({reads(0), writes(1)}), in_place(1, 2), step({reads(1), reads(2), writes(3)})});
+  const MemoryPlan p =
+      plan({kInput, kTemporary, kTemporary, kOutput},
+           {step({reads(0), writes(1)}), in_place(1, 2), step({reads(1), reads(2), writes(3)})});
   EXPECT_EQ(p.arena, Bytes{2 * kBytes});
 }
 
@@ -77,29 +85,40 @@ TEST(MemoryPlan, ADyingInputDonatesItsMemory) {
 TEST(MemoryPlan, OneDonorServesOnce) {
   StepTouches second = step({reads(0), writes(2)});
   const MemoryPlan p = plan({kDyingInput, kOutput, kOutput}, {in_place(0, 1), second});
-  EXPECT_EQ(p.placements[1].kind, Kind::New);   // still read by the second step
+  EXPECT_EQ(p.placements[1].kind, Kind::New);  // still read by the second step
 }
 
 TEST(MemoryPlan, UnwrittenBytesAreZeroed) {
   // Read before any write; written in part and readable later; read across a hole.
-  EXPECT_EQ(plan({kTemporary, kOutput}, {step({reads(0), writes(1)})}).fills, (std::vector<ZeroFill>{{0, 0}}));
+  EXPECT_EQ(plan({kTemporary, kOutput}, {step({reads(0), writes(1)})}).fills,
+            (std::vector<ZeroFill>{{0, 0}}));
   EXPECT_EQ(plan({kOutput}, {step({writes(0, 0, 512)})}).fills, (std::vector<ZeroFill>{{0, 0}}));
   EXPECT_EQ(plan({kOutput}, {step({writes_some(0)})}).fills, (std::vector<ZeroFill>{{0, 0}}));
   const StepTouches hole = step({reads(0, 0, 1024), writes(1)});
-  EXPECT_EQ(plan({kTemporary, kOutput}, {step({writes(0, 0, 256)}), step({writes(0, 512, 1024)}), hole}).fills,
-            (std::vector<ZeroFill>{{0, 0}}));
+  EXPECT_EQ(
+      plan({kTemporary, kOutput}, {step({writes(0, 0, 256)}), step({writes(0, 512, 1024)}), hole})
+          .fills,
+      (std::vector<ZeroFill>{{0, 0}}));
 }
 
 TEST(MemoryPlan, PartsThatCoverNeedNoZeros) {
   const StepTouches read = step({reads(0), writes(1)});
-  EXPECT_TRUE(plan({kTemporary, kOutput}, {step({writes(0, 512, 1024)}), step({writes(0, 0, 512)}), read}).fills.empty());
-  EXPECT_TRUE(plan({kOutput}, {step({writes(0, 0, 600)}), step({writes(0, 500, 1024)})}).fills.empty());
-  EXPECT_TRUE(plan({kTemporary, kOutput}, {step({writes(0, 0, 256)}), step({reads(0, 0, 256), writes(1)})}).fills.empty());
+  EXPECT_TRUE(
+      plan({kTemporary, kOutput}, {step({writes(0, 512, 1024)}), step({writes(0, 0, 512)}), read})
+          .fills.empty());
+  EXPECT_TRUE(
+      plan({kOutput}, {step({writes(0, 0, 600)}), step({writes(0, 500, 1024)})}).fills.empty());
+  EXPECT_TRUE(
+      plan({kTemporary, kOutput}, {step({writes(0, 0, 256)}), step({reads(0, 0, 256), writes(1)})})
+          .fills.empty());
 }
 
 TEST(MemoryPlan, ColumnsSideBySideCover) {
-  EXPECT_TRUE(plan({kOutput}, {step({writes_columns(0, 0, 16)}), step({writes_columns(0, 16, 48)})}).fills.empty());
-  EXPECT_FALSE(plan({kOutput}, {step({writes_columns(0, 0, 16)}), step({writes_columns(0, 20, 44)})}).fills.empty());
+  EXPECT_TRUE(plan({kOutput}, {step({writes_columns(0, 0, 16)}), step({writes_columns(0, 16, 48)})})
+                  .fills.empty());
+  EXPECT_FALSE(
+      plan({kOutput}, {step({writes_columns(0, 0, 16)}), step({writes_columns(0, 20, 44)})})
+          .fills.empty());
 }
 
 }  // namespace

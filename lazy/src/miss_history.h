@@ -1,4 +1,5 @@
-// spyre/lazy/miss_history.h — remembers compiled keys by their parts, to say what is new about the next one.
+// spyre/lazy/miss_history.h — remembers compiled keys by their parts, to say what is new about the
+// next one.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,8 +11,8 @@
 
 namespace spyre::lazy {
 
-/// Keeps hashes only, a bounded number; when full it forgets all and begins again. Looked at on misses only. Confined
-/// to its owner's lock.
+/// Keeps hashes only, a bounded number; when full it forgets all and begins again. Looked at on
+/// misses only. Confined to its owner's lock.
 class MissHistory {
  public:
   /// The cause of the miss on that key; remembers the key.

@@ -1,4 +1,5 @@
-// spyre/lazy/plan_compiler.cpp — every group becomes one step; its argument record is written once and patched later.
+// spyre/lazy/plan_compiler.cpp — every group becomes one step; its argument record is written once
+// and patched later.
 #include "plan_compiler.h"
 
 #include "access.h"
@@ -28,7 +29,8 @@ std::string kernel_name(const Graph& graph, const Group& group) {
   return name;
 }
 
-device_sim::Work library_work(const Graph& graph, const Node& node, const kernels::LibraryCost& cost) {
+device_sim::Work library_work(const Graph& graph, const Node& node,
+                              const kernels::LibraryCost& cost) {
   device_sim::Work work;
   work.macs = cost.macs;
   work.lane_ops = cost.lane_ops;
@@ -46,7 +48,8 @@ device_sim::Work library_work(const Graph& graph, const Node& node, const kernel
 
 class LaunchPlanBuilder {
  public:
-  LaunchPlanBuilder(const Trace& trace, const Plan& plan, kernels::KernelCache& kernels, const CompileOptions& options)
+  LaunchPlanBuilder(const Trace& trace, const Plan& plan, kernels::KernelCache& kernels,
+                    const CompileOptions& options)
       : trace_(trace), plan_(plan), kernels_(kernels), options_(options) {}
 
   LaunchPlan build() {
@@ -69,7 +72,8 @@ class LaunchPlanBuilder {
   std::uint32_t next_step() const { return static_cast<std::uint32_t>(out_.steps.size()); }
 
   /// Appends a step and zeroed words for its arguments; returns the first word.
-  std::uint32_t append(std::shared_ptr<const device_sim::Program> program, std::size_t words, std::string name) {
+  std::uint32_t append(std::shared_ptr<const device_sim::Program> program, std::size_t words,
+                       std::string name) {
     const auto first = static_cast<std::uint32_t>(out_.image.size());
     out_.image.resize(first + words);
     out_.headers.push_back(first);
@@ -83,15 +87,18 @@ class LaunchPlanBuilder {
 
   void add_kernel(const Group& group, std::vector<Touch> touches) {
     auto kernel = kernels_.find_or_compile(group.spec, options_.execution, options_.isa);
-    if (options_.dump) listings_ += str(kernel_name(plan_.graph, group), ":\n", kernel->listing(), '\n');
+    if (options_.dump)
+      listings_ += str(kernel_name(plan_.graph, group), ":\n", kernel->listing(), '\n');
     auto program = std::make_shared<const KernelProgram>(std::move(kernel), next_step());
     const KernelProgram& p = *program;
-    const std::uint32_t first = append(std::move(program), p.words(), kernel_name(plan_.graph, group));
+    const std::uint32_t first =
+        append(std::move(program), p.words(), kernel_name(plan_.graph, group));
     for (std::size_t a = 0; a < group.bindings.size(); ++a) {
       const Binding& binding = group.bindings[a];
       const auto at = static_cast<std::uint32_t>(first + p.base_word(a));
       if (binding.kind == Binding::Kind::Iota) out_.params.push_back({at, binding.index});
-      else out_.addresses.push_back({at, binding.index, static_cast<std::uint64_t>(binding.offset)});
+      else
+        out_.addresses.push_back({at, binding.index, static_cast<std::uint64_t>(binding.offset)});
     }
     for (std::size_t i = 0; i < group.params.size(); ++i)
       out_.params.push_back({static_cast<std::uint32_t>(first + p.param_word(i)), group.params[i]});
@@ -125,14 +132,17 @@ class LaunchPlanBuilder {
       out_.addresses.push_back({static_cast<std::uint32_t>(first + p.base_word(i)), buffer,
                                 static_cast<std::uint64_t>(g.offset()) * g.type().size});
     }
-    finish_step(group, library_work(plan_.graph, plan_.graph.nodes[number], call->cost()), std::move(touches));
+    finish_step(group, library_work(plan_.graph, plan_.graph.nodes[number], call->cost()),
+                std::move(touches));
     ++out_.library_launches;
   }
 
   void add_fill(std::uint32_t buffer) {
     const std::uint64_t bytes = plan_.graph.buffers[buffer].bytes;
-    const std::uint32_t first = append(std::make_shared<const ZeroFillProgram>(), ZeroFillProgram::kWords, "zero_fill");
-    out_.addresses.push_back({static_cast<std::uint32_t>(first + ZeroFillProgram::kBaseWord), buffer, 0});
+    const std::uint32_t first =
+        append(std::make_shared<const ZeroFillProgram>(), ZeroFillProgram::kWords, "zero_fill");
+    out_.addresses.push_back(
+        {static_cast<std::uint32_t>(first + ZeroFillProgram::kBaseWord), buffer, 0});
     out_.image[first + ZeroFillProgram::kBytesWord] = bytes;
     out_.steps.back().work.bytes_written = bytes;
     out_.steps.back().touches = {{buffer, true, 0, bytes, bytes}};
@@ -159,8 +169,10 @@ class LaunchPlanBuilder {
 
 }  // namespace
 
-std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace, std::span<const BufferFacts> facts,
-                                               kernels::KernelCache& kernels, const CompileOptions& options) {
+std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace,
+                                               std::span<const BufferFacts> facts,
+                                               kernels::KernelCache& kernels,
+                                               const CompileOptions& options) {
   Graph graph = build_graph(trace, facts);
   if (options.dump) options.dump("trace", print(graph));
   const Plan plan = run_pipeline(std::move(graph), options.pipeline);

@@ -1,4 +1,5 @@
-// spyre/lazy/plan_compiler.h — from a trace to its launch plan: graph, passes, memory, kernels, arguments.
+// spyre/lazy/plan_compiler.h — from a trace to its launch plan: graph, passes, memory, kernels,
+// arguments.
 #pragma once
 #include <functional>
 #include <memory>
@@ -22,7 +23,9 @@ struct CompileOptions {
 };
 
 /// Throws Unsupported or InternalError; nothing is left half done.
-std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace, std::span<const BufferFacts> facts,
-                                               kernels::KernelCache& kernels, const CompileOptions& options);
+std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace,
+                                               std::span<const BufferFacts> facts,
+                                               kernels::KernelCache& kernels,
+                                               const CompileOptions& options);
 
 }  // namespace spyre::lazy

@@ -11,7 +11,7 @@
 namespace spyre::lazy {
 
 PlanDump::PlanDump(std::string directory, std::uint32_t number) {
-  std::error_code ignored;   // the open below tells
+  std::error_code ignored;  // the open below tells
   std::filesystem::create_directories(directory, ignored);
   std::string digits = std::to_string(number);
   digits.insert(0, digits.size() < 4 ? 4 - digits.size() : 0, '0');

@@ -1,4 +1,5 @@
-// spyre/lazy/plan_dump.h — SPYRE_DUMP: the files of one compiled plan, 0001.trace.txt, .fused.txt, .plan.txt, .asm.
+// spyre/lazy/plan_dump.h — SPYRE_DUMP: the files of one compiled plan, 0001.trace.txt, .fused.txt,
+// .plan.txt, .asm.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,7 +7,8 @@
 
 namespace spyre::lazy {
 
-/// Writes each text to its own file; a file that cannot be written is logged, never thrown. A value.
+/// Writes each text to its own file; a file that cannot be written is logged, never thrown. A
+/// value.
 class PlanDump {
  public:
   PlanDump(std::string directory, std::uint32_t number);

@@ -27,8 +27,9 @@ Planner::Planner(const Settings& settings, const device_sim::DeviceSpec& card)
 }
 
 void Planner::make_fingerprint() {
-  const std::string text = str(static_cast<int>(settings_.execution), ' ', static_cast<int>(settings_.isa), ' ',
-                               scratchpad_.count, ' ', cores_, ' ', settings_.passes);
+  const std::string text =
+      str(static_cast<int>(settings_.execution), ' ', static_cast<int>(settings_.isa), ' ',
+          scratchpad_.count, ' ', cores_, ' ', settings_.passes);
   const auto bytes = std::as_bytes(std::span(text));
   fingerprint_.assign(bytes.begin(), bytes.end());
 }
@@ -46,7 +47,8 @@ std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace) {
   if (auto known = plans_.find(key)) return known;
   const MissCause cause = history_.explain(key_.parts());
   ++misses_[static_cast<std::size_t>(cause)];
-  log(LogChannel::Cache, [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
+  log(LogChannel::Cache,
+      [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
   auto plan = compile(trace);
   plans_.insert(key, plan, plan->bytes(), retired_);
   return plan;
@@ -59,7 +61,8 @@ std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
   options.pipeline.scratchpad = scratchpad_;
   options.execution = settings_.execution;
   options.isa = settings_.isa;
-  if (!settings_.dump_directory.empty()) options.dump = PlanDump(settings_.dump_directory, ++dumps_);
+  if (!settings_.dump_directory.empty())
+    options.dump = PlanDump(settings_.dump_directory, ++dumps_);
   if (log_is_on(LogChannel::Fusion))
     options.pipeline.on_change = [](std::string_view pass, const std::string& printed) {
       write_log_line(LogChannel::Fusion, str(pass, ":\n", printed));

@@ -1,4 +1,5 @@
-// spyre/lazy/planner.h — a finished trace to its launch plan: looked up by its key, compiled if unknown.
+// spyre/lazy/planner.h — a finished trace to its launch plan: looked up by its key, compiled if
+// unknown.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -6,17 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "library_calls.h"
+#include "miss_history.h"
 #include "spyre/kernels/kernel_cache.h"
 #include "spyre/lazy/device.h"
 #include "spyre/lazy/key.h"
 #include "spyre/lazy/launch_plan.h"
 #include "spyre/lazy/verified_cache.h"
-#include "library_calls.h"
-#include "miss_history.h"
 
 namespace spyre::lazy {
 
-/// The two caches, traces to plans and KernelSpecs to code, and that of library calls. Guarded by the device's lock.
+/// The two caches, traces to plans and KernelSpecs to code, and that of library calls. Guarded by
+/// the device's lock.
 class Planner {
  public:
   Planner(const Settings& settings, const device_sim::DeviceSpec& card);
@@ -47,7 +49,7 @@ class Planner {
   Settings settings_;
   Bytes scratchpad_;
   std::uint64_t cores_;
-  std::vector<std::byte> fingerprint_;   // settings that change plans
+  std::vector<std::byte> fingerprint_;  // settings that change plans
   std::vector<BufferFacts> facts_;
   KeyBuilder key_;
   MissHistory history_;

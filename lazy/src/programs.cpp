@@ -19,12 +19,10 @@ void run_monitored(std::span<const std::byte> arguments, std::uint32_t step, Bod
   if (monitor->skips(step)) return;
   try {
     body();
-  } catch (...) {
-    monitor->failed(step, std::current_exception());
-  }
+  } catch (...) { monitor->failed(step, std::current_exception()); }
 }
 
-constexpr std::int64_t kFillBlock = 1 << 20;   // bytes per work item
+constexpr std::int64_t kFillBlock = 1 << 20;  // bytes per work item
 
 }  // namespace
 
@@ -40,7 +38,8 @@ KernelProgram::KernelProgram(std::shared_ptr<const kernels::Kernel> kernel, std:
 kernels::LaunchArguments KernelProgram::launch_of(std::span<const std::byte> arguments) const {
   const std::uint64_t* words = words_of(arguments);
   const auto* signed_words = reinterpret_cast<const std::int64_t*>(words);
-  return {words + kHeaderWords, signed_words + extents_at_, signed_words + strides_at_, words + params_at_};
+  return {words + kHeaderWords, signed_words + extents_at_, signed_words + strides_at_,
+          words + params_at_};
 }
 
 std::int64_t KernelProgram::work_items(std::span<const std::byte> arguments) const {
@@ -57,10 +56,12 @@ LibraryProgram::LibraryProgram(std::shared_ptr<const kernels::LibraryCall> call,
                                std::vector<kernels::DeviceView> views, std::uint32_t step)
     : call_(std::move(call)), views_(std::move(views)), step_(step) {}
 
-std::int64_t LibraryProgram::work_items(std::span<const std::byte>) const { return call_->work_items(); }
+std::int64_t LibraryProgram::work_items(std::span<const std::byte>) const {
+  return call_->work_items();
+}
 
-void LibraryProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
-                         device_sim::Core&) const {
+void LibraryProgram::run(std::span<const std::byte> arguments, std::int64_t first,
+                         std::int64_t last, device_sim::Core&) const {
   run_monitored(arguments, step_, [&] {
     std::vector<kernels::DeviceView> views = views_;
     for (std::size_t i = 0; i < views.size(); ++i)
@@ -74,11 +75,12 @@ std::int64_t ZeroFillProgram::work_items(std::span<const std::byte> arguments) c
   return (bytes + kFillBlock - 1) / kFillBlock;
 }
 
-void ZeroFillProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
-                          device_sim::Core&) const {
+void ZeroFillProgram::run(std::span<const std::byte> arguments, std::int64_t first,
+                          std::int64_t last, device_sim::Core&) const {
   const std::uint64_t* words = words_of(arguments);
   auto* base = reinterpret_cast<std::byte*>(words[kBaseWord]);
-  const std::int64_t end = std::min(last * kFillBlock, static_cast<std::int64_t>(words[kBytesWord]));
+  const std::int64_t end =
+      std::min(last * kFillBlock, static_cast<std::int64_t>(words[kBytesWord]));
   std::memset(base + first * kFillBlock, 0, static_cast<std::size_t>(end - first * kFillBlock));
 }
 

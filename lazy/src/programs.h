@@ -1,7 +1,9 @@
-// spyre/lazy/programs.h — the card's view of what a plan runs: a kernel, a library call, or a fill with zeros.
+// spyre/lazy/programs.h — the card's view of what a plan runs: a kernel, a library call, or a fill
+// with zeros.
 //
-// Each program reads its arguments from device memory. An argument record starts with the flight that it belongs to,
-// which learns of failures and can call a step off; the rest are 64-bit words in the layout of its class.
+// Each program reads its arguments from device memory. An argument record starts with the flight
+// that it belongs to, which learns of failures and can call a step off; the rest are 64-bit words
+// in the layout of its class.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -56,8 +58,8 @@ class KernelProgram final : public device_sim::Program {
 /// Arguments: one address per operand. Immutable.
 class LibraryProgram final : public device_sim::Program {
  public:
-  LibraryProgram(std::shared_ptr<const kernels::LibraryCall> call, std::vector<kernels::DeviceView> views,
-                 std::uint32_t step);
+  LibraryProgram(std::shared_ptr<const kernels::LibraryCall> call,
+                 std::vector<kernels::DeviceView> views, std::uint32_t step);
   std::int64_t work_items(std::span<const std::byte> arguments) const override;
   void run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
            device_sim::Core& core) const override;

@@ -27,20 +27,26 @@ Input Input::of_double(double value, DType type) {
     case DType::Bool: bits = value != 0 ? 1 : 0; break;
     // Outside int64 (and NaN): what x86 conversion gives, without undefined behaviour.
     default:
-      bits = std::abs(value) < 0x1p63 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : 1ULL << 63;
+      bits = std::abs(value) < 0x1p63 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                                      : 1ULL << 63;
   }
   return {.kind = Kind::Scalar, .bits = low_bytes(bits, type), .scalar = type};
 }
 
 Input Input::of_int(std::int64_t value, DType type) {
-  if (type == DType::Bool) return {.kind = Kind::Scalar, .bits = value != 0 ? 1ULL : 0ULL, .scalar = type};
+  if (type == DType::Bool)
+    return {.kind = Kind::Scalar, .bits = value != 0 ? 1ULL : 0ULL, .scalar = type};
   if (is_float(type)) {
     // One rounding from the integer itself where the target is float32 or float64.
     if (type == DType::F32)
-      return {.kind = Kind::Scalar, .bits = std::bit_cast<std::uint32_t>(static_cast<float>(value)), .scalar = type};
+      return {.kind = Kind::Scalar,
+              .bits = std::bit_cast<std::uint32_t>(static_cast<float>(value)),
+              .scalar = type};
     return of_double(static_cast<double>(value), type);
   }
-  return {.kind = Kind::Scalar, .bits = low_bytes(static_cast<std::uint64_t>(value), type), .scalar = type};
+  return {.kind = Kind::Scalar,
+          .bits = low_bytes(static_cast<std::uint64_t>(value), type),
+          .scalar = type};
 }
 
 }  // namespace spyre::lazy

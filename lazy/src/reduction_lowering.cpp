@@ -1,8 +1,10 @@
-// spyre/lazy/reduction_lowering.cpp — runs of reduced dimensions are taken from the innermost outwards.
+// spyre/lazy/reduction_lowering.cpp — runs of reduced dimensions are taken from the innermost
+// outwards.
 //
-// A run is a maximal sequence of neighbouring reduced dimensions (extents of 1 belong to whatever stands next to
-// them). While there are several, the innermost run is reduced into a dense intermediate of the accumulator's type,
-// so nothing is rounded in between. The last run is the Row or the Column that writes the output.
+// A run is a maximal sequence of neighbouring reduced dimensions (extents of 1 belong to whatever
+// stands next to them). While there are several, the innermost run is reduced into a dense
+// intermediate of the accumulator's type, so nothing is rounded in between. The last run is the Row
+// or the Column that writes the output.
 #include "spyre/lazy/reduction_lowering.h"
 
 #include <array>
@@ -22,7 +24,7 @@ struct Problem {
   Dims sizes, input_strides, output_strides;
   std::uint32_t reduced = 0;
   View input, output;
-  BufferRef keep_input;   // set if the input is an intermediate
+  BufferRef keep_input;  // set if the input is an intermediate
   std::uint32_t source = 0;
 
   bool reduces(std::size_t dim) const { return (reduced >> dim & 1U) != 0; }
@@ -38,8 +40,10 @@ bool is_arg(Reduction r) { return r == Reduction::ArgMax || r == Reduction::ArgM
 /// The type that partial results have: nothing may be lost between the stages.
 DType accumulator_of(Reduction reduction, DType compute) {
   switch (reduction) {
-    case Reduction::Sum: case Reduction::Prod: return is_float(compute) ? DType::F64 : DType::I64;
-    case Reduction::Any: case Reduction::All: return DType::Bool;
+    case Reduction::Sum:
+    case Reduction::Prod: return is_float(compute) ? DType::F64 : DType::I64;
+    case Reduction::Any:
+    case Reduction::All: return DType::Bool;
     default: return compute;
   }
 }
@@ -56,7 +60,7 @@ Problem problem_of(const Reduce& op) {
             op.output,
             {},
             op.source};
-  if (p.reduced == 0) {   // over nothing: one element per point
+  if (p.reduced == 0) {  // over nothing: one element per point
     p.reduced = 1U << p.sizes.size();
     p.sizes.push_back(1);
     p.input_strides.push_back(0);
@@ -65,12 +69,13 @@ Problem problem_of(const Reduce& op) {
   return p;
 }
 
-/// Gives extents of 1 the class of their inner neighbour (at the inner end: of the outer one), as far as one reduced
-/// dimension remains. Reducing over an extent of 1, or keeping it, is the same.
+/// Gives extents of 1 the class of their inner neighbour (at the inner end: of the outer one), as
+/// far as one reduced dimension remains. Reducing over an extent of 1, or keeping it, is the same.
 void absorb_unit_dimensions(Problem& p) {
   std::uint32_t wide = 0;
-  for (std::size_t i = 0; i < p.sizes.size(); ++i) wide |= static_cast<std::uint32_t>(p.sizes[i] != 1) << i;
-  if ((p.reduced & wide) == 0) {   // one unit dimension must stay reduced: the innermost
+  for (std::size_t i = 0; i < p.sizes.size(); ++i)
+    wide |= static_cast<std::uint32_t>(p.sizes[i] != 1) << i;
+  if ((p.reduced & wide) == 0) {  // one unit dimension must stay reduced: the innermost
     std::size_t last = p.sizes.size() - 1;
     while (!p.reduces(last)) --last;
     p.reduced = 1U << last;
@@ -82,7 +87,8 @@ void absorb_unit_dimensions(Problem& p) {
     if ((wide >> i & 1U) != 0) {
       inner_class = p.reduces(i);
       if (!have_class)
-        for (std::size_t j = i + 1; j < p.sizes.size(); ++j) result |= static_cast<std::uint32_t>(inner_class) << j;
+        for (std::size_t j = i + 1; j < p.sizes.size(); ++j)
+          result |= static_cast<std::uint32_t>(inner_class) << j;
       have_class = true;
     } else if (have_class) {
       result |= static_cast<std::uint32_t>(inner_class) << i;
@@ -170,7 +176,8 @@ Problem second_stage(const Problem& p, const Dims& sizes, PrimitiveSink& sink) {
   next.input_strides = contiguous_strides(sizes);
   next.output = p.output;
   next.source = p.source;
-  next.keep_input = sink.temporary({static_cast<std::uint64_t>(sizes.numel()) * size_of(next.compute)});
+  next.keep_input =
+      sink.temporary({static_cast<std::uint64_t>(sizes.numel()) * size_of(next.compute)});
   next.input = {next.keep_input.get(), next.compute, 0, {}};
   return next;
 }
@@ -196,9 +203,11 @@ Problem reduce_innermost(const Problem& p, Run run, PrimitiveSink& sink) {
   return next;
 }
 
-/// Reduces the part [begin, begin + chunks * chunk) of a long row into the partial results that follow `slot`.
-void reduce_chunks(const Problem& p, Run run, const Problem& partials, std::int64_t begin, std::int64_t chunks,
-                   std::int64_t chunk, std::int64_t slot, PrimitiveSink& sink) {
+/// Reduces the part [begin, begin + chunks * chunk) of a long row into the partial results that
+/// follow `slot`.
+void reduce_chunks(const Problem& p, Run run, const Problem& partials, std::int64_t begin,
+                   std::int64_t chunks, std::int64_t chunk, std::int64_t slot,
+                   PrimitiveSink& sink) {
   std::int64_t stride = 0;
   has_one_stride(p, run, stride);
   Problem stage = p;
@@ -206,7 +215,8 @@ void reduce_chunks(const Problem& p, Run run, const Problem& partials, std::int6
   stage.output = partials.input;
   stage.output.offset += slot;
   stage.input.offset += begin * stride;
-  for (Dims* dims : {&stage.sizes, &stage.input_strides, &stage.output_strides}) dims->resize(run.first);
+  for (Dims* dims : {&stage.sizes, &stage.input_strides, &stage.output_strides})
+    dims->resize(run.first);
   for (std::size_t i = 0; i < run.first; ++i) stage.output_strides[i] = partials.input_strides[i];
   stage.sizes.push_back(chunks);
   stage.input_strides.push_back(chunk * stride);
@@ -219,7 +229,8 @@ void reduce_chunks(const Problem& p, Run run, const Problem& partials, std::int6
 
 /// Splits a long row; returns the reduction of its partial results.
 Problem split_row(const Problem& p, Run run, PrimitiveSink& sink) {
-  const std::int64_t extent = extent_of(p, run), chunks = extent / kRowChunk, tail = extent % kRowChunk;
+  const std::int64_t extent = extent_of(p, run), chunks = extent / kRowChunk,
+                     tail = extent % kRowChunk;
   Dims sizes = p.sizes;
   sizes.resize(run.first);
   sizes.push_back(chunks + (tail != 0 ? 1 : 0));
@@ -263,7 +274,9 @@ void lower_reduction(const Reduce& op, PrimitiveSink& sink) {
     }
     std::uint32_t others = p.reduced;
     for (std::size_t i = run.first; i < run.last; ++i) others &= ~(1U << i);
-    if (others == 0) return sink.reduce(row ? TraceNode::Kind::Row : TraceNode::Kind::Column, record_of(p, p.reduced));
+    if (others == 0)
+      return sink.reduce(row ? TraceNode::Kind::Row : TraceNode::Kind::Column,
+                         record_of(p, p.reduced));
     ensure(!is_arg(p.reduction), "an index reduction has one reduced dimension");
     p = reduce_innermost(p, run, sink);
   }

@@ -57,18 +57,26 @@ class LoweringTest : public DeviceFixture {
   static std::vector<float> values_for(const Dims& sizes) {
     std::vector<float> values(static_cast<std::size_t>(sizes.numel()));
     std::uint32_t seed = 1;
-    for (float& v : values) v = static_cast<float>((seed = seed * 1664525U + 1013904223U) >> 8) * 0x1p-24F - 0.25F;
+    for (float& v : values)
+      v = static_cast<float>((seed = seed * 1664525U + 1013904223U) >> 8) * 0x1p-24F - 0.25F;
     return values;
   }
 
-  std::string lowered(const Dims& sizes, const Dims& strides, std::uint32_t mask, Reduction r = Reduction::Sum) {
+  std::string lowered(const Dims& sizes, const Dims& strides, std::uint32_t mask,
+                      Reduction r = Reduction::Sum) {
     const BufferRef from = device.create_buffer(1_MiB), to = device.create_buffer(1_MiB);
     Dims out = contiguous_strides(sizes);
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if ((mask >> i & 1U) != 0) out[i] = 0;
     NotingSink sink(device);
-    lower_reduction({r, DType::F32, DType::F32, sizes.span(), mask, {from.get(), DType::F32, 0, strides.span()},
-                     {to.get(), DType::F32, 0, out.span()}, 0},
+    lower_reduction({r,
+                     DType::F32,
+                     DType::F32,
+                     sizes.span(),
+                     mask,
+                     {from.get(), DType::F32, 0, strides.span()},
+                     {to.get(), DType::F32, 0, out.span()},
+                     0},
                     sink);
     return sink.text;
   }
@@ -86,8 +94,8 @@ TEST_F(LoweringTest, PrimitiveOnesPassThrough) {
 }
 
 TEST_F(LoweringTest, UnitExtentsDoNotMatter) {
-  EXPECT_EQ(lowered({4, 1}, 0b01), "row[4, 1]/3 ");          // the kept unit dimension joins the row
-  EXPECT_EQ(lowered({1, 4, 5}, 0b101), "row[1, 4, 5]/4 ");   // the reduced one joins the kept
+  EXPECT_EQ(lowered({4, 1}, 0b01), "row[4, 1]/3 ");         // the kept unit dimension joins the row
+  EXPECT_EQ(lowered({1, 4, 5}, 0b101), "row[1, 4, 5]/4 ");  // the reduced one joins the kept
   EXPECT_EQ(lowered({3, 1}, 0b10), "row[3, 1]/2 ");
   EXPECT_EQ(lowered({1, 3}, 0b01), "column[1, 3]/1 ");
   EXPECT_EQ(lowered({}, 0), "row[1]/1 ");
@@ -112,12 +120,26 @@ TEST_F(LoweringTest, StridesOnlyDecideWhetherToCopy) {
 }
 
 TEST_F(LoweringTest, SumsMatchADoubleLoop) {
-  const struct { Dims sizes; std::uint32_t mask; } cases[]{
-      {{7}, 1}, {{3, 5}, 1}, {{3, 5}, 2}, {{3, 5}, 3}, {{2, 3, 4}, 5}, {{2, 3, 4}, 2}, {{2, 3, 4, 5}, 0b1010},
-      {{2, 3, 4, 5}, 0b0101}, {{2, 1, 4}, 0b111}, {{1, 6}, 1}, {{140000}, 1}, {{2, 140000}, 2}, {{3, 70000}, 3}};
+  const struct {
+    Dims sizes;
+    std::uint32_t mask;
+  } cases[]{{{7}, 1},
+            {{3, 5}, 1},
+            {{3, 5}, 2},
+            {{3, 5}, 3},
+            {{2, 3, 4}, 5},
+            {{2, 3, 4}, 2},
+            {{2, 3, 4, 5}, 0b1010},
+            {{2, 3, 4, 5}, 0b0101},
+            {{2, 1, 4}, 0b111},
+            {{1, 6}, 1},
+            {{140000}, 1},
+            {{2, 140000}, 2},
+            {{3, 70000}, 3}};
   for (const auto& c : cases) {
     const std::vector<float> values = values_for(c.sizes);
-    const DeviceTensor in = tensor<float>(c.sizes, values), out = empty(kept_sizes(c.sizes, c.mask));
+    const DeviceTensor in = tensor<float>(c.sizes, values),
+                       out = empty(kept_sizes(c.sizes, c.mask));
     reduce(Reduction::Sum, in, c.mask, out);
     const std::vector<float> got = read<float>(out);
     const auto expected = buckets(c.sizes, c.mask);
@@ -137,7 +159,8 @@ TEST_F(LoweringTest, LayoutDoesNotChangeABit) {
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < 4; ++j)
       for (std::size_t k = 0; k < 5; ++k) turned[(k * 4 + j) * 3 + i] = values[(i * 4 + j) * 5 + k];
-  const DeviceTensor rows = tensor<float>(sizes, values), columns = tensor<float>({5, 4, 3}, turned).transposed();
+  const DeviceTensor rows = tensor<float>(sizes, values),
+                     columns = tensor<float>({5, 4, 3}, turned).transposed();
   for (std::uint32_t mask = 1; mask < 8; ++mask) {
     const DeviceTensor a = empty(kept_sizes(sizes, mask)), b = empty(kept_sizes(sizes, mask));
     reduce(Reduction::Sum, rows, mask, a);
@@ -159,14 +182,15 @@ TEST_F(LoweringTest, ExtremesAndIndices) {
   EXPECT_EQ(read<float>(most)[0], 9);
   EXPECT_TRUE(std::isnan(read<float>(most)[2]));
   EXPECT_EQ(read<float>(least)[0], std::min({values[0], values[6], values[12], values[18]}));
-  EXPECT_EQ(read<std::int64_t>(where)[0], 3);   // the first of equals
-  EXPECT_EQ(read<std::int64_t>(where)[2], 1);   // NaN wins
+  EXPECT_EQ(read<std::int64_t>(where)[0], 3);  // the first of equals
+  EXPECT_EQ(read<std::int64_t>(where)[2], 1);  // NaN wins
 }
 
 TEST_F(LoweringTest, LongMaximumKeepsItsType) {
   std::vector<float> values = values_for({200000});
   values[150000] = 7;
-  const DeviceTensor in = tensor<float>({200000}, values), most = empty({}), where = empty({}, DType::I64);
+  const DeviceTensor in = tensor<float>({200000}, values), most = empty({}),
+                     where = empty({}, DType::I64);
   reduce(Reduction::Max, in, 1, most);
   reduce(Reduction::ArgMax, in, 1, where);
   EXPECT_EQ(read<float>(most)[0], 7);

@@ -5,8 +5,9 @@
 
 namespace spyre::lazy {
 
-void spread_spoilage(std::span<const LaunchStep> steps, std::size_t first, std::span<const std::uint64_t> bytes,
-                     std::vector<bool>& spoiled, std::span<std::uint8_t> skip) {
+void spread_spoilage(std::span<const LaunchStep> steps, std::size_t first,
+                     std::span<const std::uint64_t> bytes, std::vector<bool>& spoiled,
+                     std::span<std::uint8_t> skip) {
   for (std::size_t s = first; s < steps.size(); ++s) {
     const auto reads_spoiled = [&](const Touch& t) { return !t.write && spoiled[t.buffer]; };
     skip[s] = std::ranges::any_of(steps[s].touches, reads_spoiled) ? 1 : 0;

@@ -17,7 +17,7 @@ TEST(Spoilage, DependentsAreCalledOffOthersRun) {
   const std::vector<LaunchStep> steps{step({0}, 1), step({1}, 2), step({0}, 3), step({2, 3}, 4)};
   const std::vector<std::uint64_t> bytes(5, 64);
   std::vector<std::uint8_t> skip(4, 0);
-  std::vector<bool> spoiled{false, true, false, false, false};   // step 0 failed
+  std::vector<bool> spoiled{false, true, false, false, false};  // step 0 failed
   spread_spoilage(steps, 1, bytes, spoiled, skip);
   EXPECT_EQ(skip, (std::vector<std::uint8_t>{0, 1, 0, 1}));
   EXPECT_EQ(spoiled, (std::vector<bool>{false, true, true, false, true}));

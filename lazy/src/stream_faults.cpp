@@ -14,9 +14,7 @@ template <class Kind, class... Kinds, class Message>
 void rethrow_as(const std::exception_ptr& exception, const Message& message) {
   try {
     std::rethrow_exception(exception);
-  } catch (const Kind& e) {
-    throw Kind(message(e));
-  } catch (...) {
+  } catch (const Kind& e) { throw Kind(message(e)); } catch (...) {
     if constexpr (sizeof...(Kinds) != 0) rethrow_as<Kinds...>(exception, message);
     throw;
   }
@@ -39,8 +37,8 @@ void raise(const Fault& fault, const SourceText& text) {
     const std::string place = fault.source != 0 && text ? text(fault.source) : std::string();
     return str(fault.operation, ": ", e.what(), place.empty() ? "" : "; recorded at ", place);
   };
-  rethrow_as<InvalidArgument, IndexOutOfRange, TypeMismatch, Unsupported, OutOfDeviceMemory, InternalError, DeviceFault>(
-      fault.exception, message);
+  rethrow_as<InvalidArgument, IndexOutOfRange, TypeMismatch, Unsupported, OutOfDeviceMemory,
+             InternalError, DeviceFault>(fault.exception, message);
   std::rethrow_exception(fault.exception);
 }
 

@@ -20,7 +20,8 @@ struct Fault {
   std::uint32_t source = 0;
 };
 
-/// The first fault since the last take. Internally synchronized: the cores' threads write it, whoever waits reads it.
+/// The first fault since the last take. Internally synchronized: the cores' threads write it,
+/// whoever waits reads it.
 class StreamFaults {
  public:
   void note(Fault fault);
@@ -31,7 +32,8 @@ class StreamFaults {
   std::optional<Fault> first_ SPYRE_GUARDED_BY(mutex_);
 };
 
-/// Throws the same exception type with a message that names operation and Python line. Foreign types pass unchanged.
+/// Throws the same exception type with a message that names operation and Python line. Foreign
+/// types pass unchanged.
 [[noreturn]] void raise(const Fault& fault, const SourceText& text);
 
 }  // namespace spyre::lazy

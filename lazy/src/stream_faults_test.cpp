@@ -9,18 +9,14 @@
 namespace spyre::lazy {
 namespace {
 
-template <class E>
-Fault fault_of(const char* message, std::uint32_t source = 0) {
+template <class E> Fault fault_of(const char* message, std::uint32_t source = 0) {
   return {std::make_exception_ptr(E(message)), "index", source};
 }
 
-template <class E>
-std::string raised(const Fault& fault) {
+template <class E> std::string raised(const Fault& fault) {
   try {
     raise(fault, [](std::uint32_t source) { return str("model.py:", source); });
-  } catch (const E& e) {
-    return e.what();
-  }
+  } catch (const E& e) { return e.what(); }
 }
 
 TEST(StreamFaults, FirstWinsAndIsTakenOnce) {
@@ -33,7 +29,8 @@ TEST(StreamFaults, FirstWinsAndIsTakenOnce) {
 }
 
 TEST(StreamFaults, KeepsTheTypeAndNamesTheLine) {
-  EXPECT_EQ(raised<IndexOutOfRange>(fault_of<IndexOutOfRange>("5 of 3", 12)), "index: 5 of 3; recorded at model.py:12");
+  EXPECT_EQ(raised<IndexOutOfRange>(fault_of<IndexOutOfRange>("5 of 3", 12)),
+            "index: 5 of 3; recorded at model.py:12");
   EXPECT_EQ(raised<DeviceFault>(fault_of<DeviceFault>("zero")), "index: zero");
   EXPECT_EQ(raised<OutOfDeviceMemory>(fault_of<OutOfDeviceMemory>("full")), "index: full");
   EXPECT_EQ(raised<std::logic_error>(fault_of<std::logic_error>("foreign")), "foreign");

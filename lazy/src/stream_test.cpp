@@ -13,7 +13,7 @@ TEST_F(StreamTest, AnotherStreamsPendingWriteIsFlushedAndAwaited) {
   const StreamId side = device.create_stream();
   const DeviceTensor a = tensor<float>({2}, {1, 2}), b = empty({2}), c = empty({2});
   apply("add", {in(a), number(1)}, b, side);
-  apply("mul", {in(b), number(10)}, c);   // stream 0
+  apply("mul", {in(b), number(10)}, c);  // stream 0
   EXPECT_EQ(flushes(FlushReason::CrossStream), 1U);
   EXPECT_EQ(read<float>(c), (Floats{20, 30}));
 }
@@ -58,7 +58,8 @@ TEST_F(StreamTest, NonBlockingTransfersKeepTheirOwner) {
   auto values = std::make_shared<Floats>(1024, 3.0F);
   auto got = std::make_shared<Floats>(1024, 0.0F);
   const std::weak_ptr<Floats> watched = values;
-  device.upload(kStream, *a.buffer, {}, reinterpret_cast<const std::byte*>(values->data()), 4_KiB, false, values);
+  device.upload(kStream, *a.buffer, {}, reinterpret_cast<const std::byte*>(values->data()), 4_KiB,
+                false, values);
   values.reset();
   device.download(kStream, *a.buffer, {}, reinterpret_cast<std::byte*>(got->data()), 4_KiB,
                   FlushReason::DeviceToHost, false, got);
@@ -71,7 +72,8 @@ TEST_F(StreamTest, ManyTransfersAreBounded) {
   const DeviceTensor a = empty({16});
   const auto values = std::make_shared<Floats>(16, 1.0F);
   for (int i = 0; i < 2000; ++i)
-    device.upload(kStream, *a.buffer, {}, reinterpret_cast<const std::byte*>(values->data()), 64_B, false, values);
+    device.upload(kStream, *a.buffer, {}, reinterpret_cast<const std::byte*>(values->data()), 64_B,
+                  false, values);
   EXPECT_LE(values.use_count(), 64 + 2);
   device.synchronize(kStream);
   EXPECT_EQ(values.use_count(), 1);
@@ -102,7 +104,8 @@ TEST_F(StreamTest, ThreadsRecordOnTheirOwnStreams) {
     });
   for (std::thread& thread : threads) thread.join();
   for (int t = 0; t < kThreads; ++t)
-    EXPECT_EQ(read<float>(sums[static_cast<std::size_t>(t)])[5], static_cast<float>(kSteps * (t + 1)));
+    EXPECT_EQ(read<float>(sums[static_cast<std::size_t>(t)])[5],
+              static_cast<float>(kSteps * (t + 1)));
 }
 
 TEST_F(StreamTest, ThreadsShareOneStream) {
@@ -113,9 +116,7 @@ TEST_F(StreamTest, ThreadsShareOneStream) {
     threads.emplace_back([&, t] {
       for (int step = 1; step <= 200; ++step) {
         apply("add", {in(mine[t]), number(1)}, mine[t]);
-        if (step % 20 == 0) {
-          EXPECT_EQ(read<float>(mine[t])[0], static_cast<float>(step));
-        }
+        if (step % 20 == 0) { EXPECT_EQ(read<float>(mine[t])[0], static_cast<float>(step)); }
       }
     });
   for (std::thread& thread : threads) thread.join();

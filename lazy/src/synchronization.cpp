@@ -75,7 +75,7 @@ void Device::synchronize(TimelinePoint point) {
 bool Device::idle(StreamId stream) const {
   State& d = *state_;
   const Lock lock(d.mutex);
-  return d.stream(stream).trace.empty() && d.card.reached(d.card.last_point(stream));
+  return d.stream(stream).empty() && d.card.reached(d.card.last_point(stream));
 }
 
 }  // namespace spyre::lazy

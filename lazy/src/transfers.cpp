@@ -1,4 +1,5 @@
-// spyre/lazy/transfers.cpp — bytes between host and buffers, and buffers for code that runs on the host.
+// spyre/lazy/transfers.cpp — bytes between host and buffers, and buffers for code that runs on the
+// host.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -15,12 +16,12 @@ using device_sim::Urgency;
 
 namespace {
 
-/// A blocking upload up to this size is copied aside if its stream is busy, so that the caller need not wait.
+/// A blocking upload up to this size is copied aside if its stream is busy, so that the caller need
+/// not wait.
 constexpr Bytes kStaged = 64_KiB;
 
 /// What an upload or a download needs beside its two ends.
-template <class What>
-Operation transfer(std::string_view name, What what, Buffer& buffer) {
+template <class What> Operation transfer(std::string_view name, What what, Buffer& buffer) {
   Operation operation;
   operation.what = std::move(what);
   operation.name = name;
@@ -30,13 +31,14 @@ Operation transfer(std::string_view name, What what, Buffer& buffer) {
 
 void check_range(std::string_view what, const Buffer& buffer, Bytes offset, Bytes length) {
   if (offset + length <= buffer.size()) return;
-  throw InvalidArgument(str(what, ": bytes ", offset.count, " to ", (offset + length).count, " of a buffer of ",
-                            buffer.size()));
+  throw InvalidArgument(str(what, ": bytes ", offset.count, " to ", (offset + length).count,
+                            " of a buffer of ", buffer.size()));
 }
 
 }  // namespace
 
-void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written, Urgency urgency) {
+void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written,
+                                Urgency urgency) {
   for (bool relieved = false; !BufferAccess::has_memory(buffer); relieved = true) {
     try {
       BufferAccess::memory(buffer) = card.allocate(std::max(buffer.size(), Bytes{1}));
@@ -47,7 +49,8 @@ void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool
     }
     if (all_written) return;
     const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
-    device_sim::HostCallback zero{[this, piece] { std::memset(card.address(piece), 0, piece.length.count); }};
+    device_sim::HostCallback zero{
+        [this, piece] { std::memset(card.address(piece), 0, piece.length.count); }};
     Operation operation = transfer("zero_fill", std::move(zero), buffer);
     operation.footprint.writes.push_back(piece);
     card.enqueue(s.id(), std::move(operation), urgency);
@@ -55,7 +58,8 @@ void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool
   }
 }
 
-TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operation operation, Urgency urgency) {
+TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operation operation,
+                                              Urgency urgency) {
   while (!s.has_awaited(s.oldest_transfer())) await_unless_awaited(lock, s, s.oldest_transfer());
   const TimelinePoint point = card.enqueue(s.id(), std::move(operation), urgency);
   s.oldest_transfer() = point;
@@ -63,8 +67,8 @@ TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operat
   return point;
 }
 
-void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::byte* source, Bytes length,
-                    bool blocking, std::shared_ptr<const void> keep_alive) {
+void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::byte* source,
+                    Bytes length, bool blocking, std::shared_ptr<const void> keep_alive) {
   check_range("upload", target, offset, length);
   if (length.count == 0) return;
   State& d = *state_;
@@ -84,15 +88,18 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
   if (whole) BufferAccess::set_spoiled(target, Spoiled::No);
   const device_sim::Piece piece = BufferAccess::piece(target, offset, length);
   const TimelinePoint point = d.enqueue_transfer(
-      lock, s, transfer("upload", device_sim::HostToDevice{source, piece, std::move(keep_alive)}, target), urgency);
+      lock, s,
+      transfer("upload", device_sim::HostToDevice{source, piece, std::move(keep_alive)}, target),
+      urgency);
   lock.unlock();
   if (!blocking) return;
   d.wait(s, point);
   d.raise_fault(s);
 }
 
-void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* target, Bytes length,
-                      FlushReason reason, bool blocking, std::shared_ptr<const void> keep_alive) {
+void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* target,
+                      Bytes length, FlushReason reason, bool blocking,
+                      std::shared_ptr<const void> keep_alive) {
   check_range("download", source, offset, length);
   if (length.count == 0) return;
   State& d = *state_;
@@ -103,7 +110,9 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
   d.give_memory(lock, s, source, false, urgency);
   const device_sim::Piece piece = BufferAccess::piece(source, offset, length);
   const TimelinePoint point = d.enqueue_transfer(
-      lock, s, transfer("download", device_sim::DeviceToHost{piece, target, std::move(keep_alive)}, source), urgency);
+      lock, s,
+      transfer("download", device_sim::DeviceToHost{piece, target, std::move(keep_alive)}, source),
+      urgency);
   lock.unlock();
   if (!blocking) return;
   d.wait(s, point);
@@ -118,7 +127,7 @@ std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason rea
   d.flush_uses(lock, s, buffer, reason, urgency_of(reason));
   d.give_memory(lock, s, buffer, false, Urgency::Waited);
   const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
-  d.await_all(lock);   // other streams may still read it
+  d.await_all(lock);  // other streams may still read it
   lock.unlock();
   d.raise_fault(s);
   BufferAccess::raise_if_spoiled(buffer);

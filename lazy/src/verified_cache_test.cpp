@@ -25,7 +25,7 @@ TEST(VerifiedCache, FindsWhatWasStored) {
 TEST(VerifiedCache, CollidingHashesAreToldApart) {
   Retired gone;
   VerifiedCache<const int> cache(64_KiB);
-  cache.set_hash_mask(2);   // four different hashes
+  cache.set_hash_mask(2);  // four different hashes
   for (int i = 0; i < 100; ++i) cache.insert(bytes(std::to_string(i)), value(i), 8_B, gone);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(*cache.find(bytes(std::to_string(i))), i);
   EXPECT_EQ(cache.find(bytes("100")), nullptr);
@@ -33,7 +33,7 @@ TEST(VerifiedCache, CollidingHashesAreToldApart) {
 
 TEST(VerifiedCache, EvictsTheLeastRecentlyUsed) {
   Retired gone;
-  VerifiedCache<const int> cache(30_B);   // three entries of 10 bytes
+  VerifiedCache<const int> cache(30_B);  // three entries of 10 bytes
   for (const char* key : {"a", "b", "c"}) cache.insert(bytes(key), value(key[0]), 9_B, gone);
   EXPECT_NE(cache.find(bytes("a")), nullptr);
   cache.insert(bytes("d"), value('d'), 9_B, gone);

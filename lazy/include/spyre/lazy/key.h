@@ -1,8 +1,9 @@
-// spyre/lazy/key.h — the canonical bytes of a finished trace: everything that its plan may depend on.
+// spyre/lazy/key.h — the canonical bytes of a finished trace: everything that its plan may depend
+// on.
 //
-// In the key: nodes, operands (buffers numbered by first use), geometry, library attributes, what is known of each
-// buffer at both ends of the trace, and the settings that change plans. Not in it: scalar values, first values of
-// counters, addresses, source lines.
+// In the key: nodes, operands (buffers numbered by first use), geometry, library attributes, what
+// is known of each buffer at both ends of the trace, and the settings that change plans. Not in it:
+// scalar values, first values of counters, addresses, source lines.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -14,20 +15,21 @@
 
 namespace spyre::lazy {
 
-/// What the plan may know of each buffer of the trace, in the table's order. Taken once per flush: other threads may
-/// drop owners at any time.
+/// What the plan may know of each buffer of the trace, in the table's order. Taken once per flush:
+/// other threads may drop owners at any time.
 void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts);
 
 /// The same key in parts, for saying which part is new.
 struct KeyParts {
-  std::span<const std::byte> program;    // nodes, wide operands and attributes
+  std::span<const std::byte> program;  // nodes, wide operands and attributes
   std::span<const std::byte> geometry, buffers, settings;
 };
 
 /// Builds keys into the same bytes again and again. Confined to the holder of the device's lock.
 class KeyBuilder {
  public:
-  /// `settings`: canonical bytes of the settings that change plans. The result is valid until the next build.
+  /// `settings`: canonical bytes of the settings that change plans. The result is valid until the
+  /// next build.
   std::span<const std::byte> build(const Trace& trace, std::span<const BufferFacts> facts,
                                    std::span<const std::byte> settings);
   /// Of the key built last.

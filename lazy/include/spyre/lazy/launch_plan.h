@@ -1,6 +1,8 @@
-// spyre/lazy/launch_plan.h — what a cached trace runs: steps, the image of their arguments, and what to patch into it.
+// spyre/lazy/launch_plan.h — what a cached trace runs: steps, the image of their arguments, and
+// what to patch into it.
 //
-// A plan owns code and numbers, never tensors: launching it fills in the addresses and scalars of this time.
+// A plan owns code and numbers, never tensors: launching it fills in the addresses and scalars of
+// this time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,18 +29,19 @@ struct ParamPatch {
 /// One operation of the compute queue.
 struct LaunchStep {
   std::shared_ptr<const device_sim::Program> program;
-  std::uint32_t first_word = 0, words = 0;   // its arguments in the image
+  std::uint32_t first_word = 0, words = 0;  // its arguments in the image
   std::string name;
   device_sim::Work work;
   std::vector<Touch> touches;
-  std::vector<std::uint32_t> nodes;          // of the trace, in recorded order; empty: a fill
+  std::vector<std::uint32_t> nodes;  // of the trace, in recorded order; empty: a fill
 };
 
 /// Immutable; shared by the cache and the flights in progress.
 struct LaunchPlan {
-  std::vector<Placement> placements;   // per buffer of the trace
+  std::vector<Placement> placements;  // per buffer of the trace
   Bytes arena;
-  std::vector<std::uint64_t> image;    // argument records of all steps: extents and strides are in place
+  std::vector<std::uint64_t>
+      image;  // argument records of all steps: extents and strides are in place
   std::vector<AddressPatch> addresses;
   std::vector<ParamPatch> params;
   std::vector<std::uint32_t> headers;  // words of the image that name the flight

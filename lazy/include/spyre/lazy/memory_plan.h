@@ -1,4 +1,5 @@
-// spyre/lazy/memory_plan.h — where each buffer of a plan lives: in memory it has, in new memory, or in the plan's arena.
+// spyre/lazy/memory_plan.h — where each buffer of a plan lives: in memory it has, in new memory, or
+// in the plan's arena.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,15 +11,18 @@
 
 namespace spyre::lazy {
 
-/// Bytes of a buffer that one step of a plan touches: runs of `run` bytes, `period` apart, within [begin, end).
+/// Bytes of a buffer that one step of a plan touches: runs of `run` bytes, `period` apart, within
+/// [begin, end).
 struct Touch {
   std::uint32_t buffer = 0;
   bool write = false;
   std::uint64_t begin = 0, end = 0;
-  std::uint64_t run = 0, period = 0;   // run 0: somewhere in [begin, end)
+  std::uint64_t run = 0, period = 0;  // run 0: somewhere in [begin, end)
 
   bool dense() const { return run == end - begin; }
-  bool fills(std::uint64_t buffer_bytes) const { return write && dense() && begin == 0 && end == buffer_bytes; }
+  bool fills(std::uint64_t buffer_bytes) const {
+    return write && dense() && begin == 0 && end == buffer_bytes;
+  }
 };
 
 /// What the memory planner knows of one step.
@@ -50,16 +54,16 @@ struct ZeroFill {
 };
 
 struct MemoryPlan {
-  std::vector<Placement> placements;   // per buffer
-  std::vector<ZeroFill> fills;         // in order of before_step
+  std::vector<Placement> placements;  // per buffer
+  std::vector<ZeroFill> fills;        // in order of before_step
   Bytes arena;
 };
 
 /// The touches of each group of a plan, in order.
 std::vector<StepTouches> touches_of(const Plan& plan);
 
-/// Pure. Two buffers share arena bytes only if their lifetimes (first to last step) do not meet, or the later one is
-/// computed in place of the earlier.
+/// Pure. Two buffers share arena bytes only if their lifetimes (first to last step) do not meet, or
+/// the later one is computed in place of the earlier.
 MemoryPlan plan_memory(std::span<const BufferFacts> buffers, std::span<const StepTouches> steps);
 
 }  // namespace spyre::lazy

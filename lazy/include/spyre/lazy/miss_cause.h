@@ -1,4 +1,5 @@
-// spyre/lazy/miss_cause.h — why a trace had no plan. Every miss has exactly one cause, and each is counted.
+// spyre/lazy/miss_cause.h — why a trace had no plan. Every miss has exactly one cause, and each is
+// counted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,6 @@ enum class MissCause : std::uint8_t {
 };
 
 inline constexpr std::size_t kMissCauseCount = static_cast<std::size_t>(MissCause::Forgotten) + 1;
-std::string_view name_of(MissCause cause);   // snake_case, as in stats()
+std::string_view name_of(MissCause cause);  // snake_case, as in stats()
 
 }  // namespace spyre::lazy

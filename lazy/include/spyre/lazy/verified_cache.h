@@ -1,4 +1,5 @@
-// spyre/lazy/verified_cache.h — canonical bytes to shared values: least recently used goes first, hits are verified.
+// spyre/lazy/verified_cache.h — canonical bytes to shared values: least recently used goes first,
+// hits are verified.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +18,14 @@
 
 namespace spyre::lazy {
 
-/// Values that left a cache, for the owner to destroy once it holds no lock: their ends may be arbitrary code.
+/// Values that left a cache, for the owner to destroy once it holds no lock: their ends may be
+/// arbitrary code.
 using Retired = std::vector<std::shared_ptr<const void>>;
 
-/// Bounded by bytes of keys and values; eviction is O(1). The hash only finds candidates: a hit has equal bytes.
-/// Values in use live on through their shared_ptr. Confined to the holder of the owner's lock.
-template <class Value>
-class VerifiedCache {
+/// Bounded by bytes of keys and values; eviction is O(1). The hash only finds candidates: a hit has
+/// equal bytes. Values in use live on through their shared_ptr. Confined to the holder of the
+/// owner's lock.
+template <class Value> class VerifiedCache {
  public:
   explicit VerifiedCache(Bytes capacity) : capacity_(capacity) {}
 
@@ -40,11 +42,13 @@ class VerifiedCache {
     return nullptr;
   }
 
-  /// Stores a value that find() did not have. `value_bytes`: what it occupies, keys not counted. Evicts what no
-  /// longer fits, but never the new entry itself.
-  void insert(std::span<const std::byte> key, std::shared_ptr<Value> value, Bytes value_bytes, Retired& retired) {
+  /// Stores a value that find() did not have. `value_bytes`: what it occupies, keys not counted.
+  /// Evicts what no longer fits, but never the new entry itself.
+  void insert(std::span<const std::byte> key, std::shared_ptr<Value> value, Bytes value_bytes,
+              Retired& retired) {
     const Hash128 hash = hash_of(key);
-    recency_.push_front({hash, {key.begin(), key.end()}, std::move(value), value_bytes + Bytes{key.size()}});
+    recency_.push_front(
+        {hash, {key.begin(), key.end()}, std::move(value), value_bytes + Bytes{key.size()}});
     index_.emplace(hash, recency_.begin());
     counts_.bytes += recency_.front().bytes.count;
     ++counts_.entries;
@@ -52,8 +56,7 @@ class VerifiedCache {
   }
 
   /// Calls `visit` with every stored key, most recently used first.
-  template <class Visit>
-  void for_each_key(Visit&& visit) const {
+  template <class Visit> void for_each_key(Visit&& visit) const {
     for (const Entry& entry : recency_) visit(std::span<const std::byte>(entry.key));
   }
 
