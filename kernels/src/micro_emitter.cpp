@@ -49,8 +49,8 @@ void MicroEmitter::count_uses(const Segment& segment) {
   uses_.assign(segment.program.size(), 0);
   for (const MicroInstruction& in : segment.program)
     each_operand(in, [&](std::uint16_t i) { ++uses_[i]; });
+  segment.each_output([&](std::uint16_t i) { ++uses_[i]; });
   remaining_ = uses_;
-  segment.each_output([&](std::uint16_t i) { ++remaining_[i]; });
 }
 
 int& MicroEmitter::holders(const x86::Reg& r) {
