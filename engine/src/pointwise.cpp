@@ -63,6 +63,15 @@ bool refused_by_cpu(const OpInfo& info, Operands operands) {
   return false;
 }
 
+/// True if a 0-dimensional operand is no value of the reduced float `compute`: CPU's kernels that keep scalars wide
+/// keep it wide, too.
+bool reads_wider_number(Operands operands, DType compute) {
+  return is_reduced_float(compute) && std::ranges::any_of(operands, [&](const Operand& o) {
+           return o.on_device() && c10::isFloatingType(o.tensor().scalar_type()) &&
+                  o.tensor().scalar_type() != scalar_type(compute);
+         });
+}
+
 bool fit_device(Operands operands) {
   return std::ranges::all_of(operands, [](const Operand& o) {
     return !o.on_device() || static_cast<std::size_t>(o.tensor().dim()) <= kMaxRank;
@@ -76,12 +85,11 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
   std::vector<bool> selects(schema_.arguments().size(), false);
   for (const OpId id : rows) {
     const kernels::Op& op = kernels::op(id);
-    std::optional<std::vector<Term>> terms = terms_of(op.info);
-    if (!terms) continue;
+    std::vector<Term> terms = terms_of(op.info);
     const auto fixed =
-        std::ranges::count_if(*terms, [](const Term& t) { return t.number.has_value(); });
+        std::ranges::count_if(terms, [](const Term& t) { return t.number.has_value(); });
     rows_.push_back(
-        {id, &op.info, divides_integers(op), static_cast<std::size_t>(fixed), *std::move(terms)});
+        {id, &op.info, divides_integers(op), static_cast<std::size_t>(fixed), std::move(terms)});
     for (const Term& term : rows_.back().terms) selects[term.argument] = true;
   }
   for (std::size_t i = 0; i < schema_.arguments().size(); ++i) {
@@ -100,8 +108,7 @@ bool PointwiseOverload::Term::holds(const c10::IValue& value) const {
   return value.isString() && value.toStringRef() == text;
 }
 
-std::optional<std::vector<PointwiseOverload::Term>> PointwiseOverload::terms_of(
-    const OpInfo& info) const {
+std::vector<PointwiseOverload::Term> PointwiseOverload::terms_of(const OpInfo& info) const {
   std::vector<Term> terms;
   for (auto part : std::views::split(info.select, ',')) {
     if (part.empty()) continue;
@@ -113,8 +120,7 @@ std::optional<std::vector<PointwiseOverload::Term>> PointwiseOverload::terms_of(
     if (equals != text.size()) term.text = text.substr(equals + 1);
     const std::optional<int> position =
         schema_.argumentIndexWithName(std::string(text.substr(0, equals)));
-    if (!position && !term.none) return std::nullopt;
-    if (!position) continue;
+    if (!position) continue;  // a term on an argument that this overload lacks
     term.argument = static_cast<std::size_t>(*position);
     if (!term.text.empty() &&
         schema_.arguments()[term.argument].type()->isSubtypeOf(*c10::NumberType::get()))
@@ -143,10 +149,11 @@ std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(
       continue;
     const c10::ScalarType common =
         common_type(info.types, alpha_ ? operands.first(*alpha_) : operands);
-    const std::optional<Types> types = types_of(info.types, common);
+    std::optional<Types> types = types_of(info.types, common);
     if (!types || !info.computes.has(types->compute)) continue;
     if (refused_by_cpu(info, operands)) return std::nullopt;
     check_numbers(operands, common);
+    if (info.wide_scalars && reads_wider_number(operands, types->compute)) types->compute = DType::F32;
     const bool can_fault = row.divides_integers && !is_float(types->compute);
     return Choice{{row.id, types->compute, types->result, can_fault ? current_source() : 0},
                   types->returned,
@@ -294,16 +301,26 @@ struct Boxed final : c10::OperatorKernel {
   Form form;
 };
 
+/// True if PyTorch makes the functional form itself, from a copy and the in-place form.
+bool functional_is_derived(const Forms& forms) {
+  const auto composite = [](const c10::OperatorHandle& op) {
+    return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
+  };
+  return forms.in_place && composite(*forms.functional) && !composite(*forms.in_place);
+}
+
 template <class First, class... Rest>
 void register_unboxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
-  registrations.add<Functional<First, Rest...>>(*forms.functional, overload, *forms.functional);
+  if (!functional_is_derived(forms))
+    registrations.add<Functional<First, Rest...>>(*forms.functional, overload, *forms.functional);
   if (forms.in_place)
     registrations.add<InPlace<Rest...>>(*forms.in_place, overload, *forms.in_place);
   if (forms.out) registrations.add<Out<First, Rest...>>(*forms.out, overload, *forms.out);
 }
 
 void register_boxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
-  registrations.add_boxed<Boxed>(*forms.functional, overload, Form::Functional);
+  if (!functional_is_derived(forms))
+    registrations.add_boxed<Boxed>(*forms.functional, overload, Form::Functional);
   if (forms.in_place) registrations.add_boxed<Boxed>(*forms.in_place, overload, Form::InPlace);
   if (forms.out) registrations.add_boxed<Boxed>(*forms.out, overload, Form::Out);
 }

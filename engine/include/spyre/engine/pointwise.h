@@ -58,8 +58,8 @@ class PointwiseOverload {
     c10::ScalarType returned;
     Operands inputs;  // of the body
   };
-  /// A row's selection on this overload; nothing if it needs an argument that the overload lacks.
-  std::optional<std::vector<Term>> terms_of(const kernels::OpInfo& info) const;
+  /// A row's selection, as far as it speaks of arguments that this overload has.
+  std::vector<Term> terms_of(const kernels::OpInfo& info) const;
   /// The first row whose compute types and selection fit. `given`: all arguments, if a row selects
   /// on them.
   std::optional<Choice> row_for(Operands operands, std::span<const c10::IValue> given) const;
