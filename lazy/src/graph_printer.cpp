@@ -117,7 +117,8 @@ std::string print_dot(const Plan& plan) {
       for (const Operand& o : plan.graph.outputs(plan.graph.nodes[n])) writes.push_back(o.index);
     }
     std::ranges::sort(reads);
-    reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+    const auto repeats = std::ranges::unique(reads);
+    reads.erase(repeats.begin(), repeats.end());
     for (const std::uint32_t b : reads)
       if (writer[b] != plan.groups.size())
         out << "  g" << writer[b] << " -> g" << g << " [label=\"b" << b << "\"];\n";

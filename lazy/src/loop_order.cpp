@@ -40,8 +40,9 @@ void sort_by_store(const std::vector<NestArgument>& arguments,
   const auto store = std::ranges::find(arguments, ArgumentSpec::Kind::Store,
                                        [](const auto& a) { return a.spec.kind; });
   if (store == arguments.end()) return;
-  std::ranges::stable_sort(dimensions, [&](std::size_t x, std::size_t y) {
-    return std::abs(store->strides[x]) > std::abs(store->strides[y]);
+  std::ranges::sort(dimensions, [&](std::size_t x, std::size_t y) {
+    const std::int64_t a = std::abs(store->strides[x]), b = std::abs(store->strides[y]);
+    return a != b ? a > b : x < y;
   });
 }
 

@@ -15,7 +15,7 @@ using kernels::Form;
 std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& a,
                                   const std::vector<std::uint32_t>& b) {
   std::vector<std::uint32_t> all(a.size() + b.size());
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), all.begin());
+  std::ranges::merge(a, b, all.begin());
   return all;
 }
 
@@ -224,7 +224,8 @@ void Partition::replace(std::uint32_t name, std::uint32_t joining, GroupDraft me
     for (const auto* list : {&x, &y})
       for (const std::uint32_t n : *list) groups.push_back(group_of(n));
     std::ranges::sort(groups);
-    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    const auto repeats = std::ranges::unique(groups);
+    groups.erase(repeats.begin(), repeats.end());
     std::erase(groups, name);
     return groups;
   };

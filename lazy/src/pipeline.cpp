@@ -65,7 +65,7 @@ template <class Use> void for_each_item(std::string_view list, Use use) {
 bool disabled(std::string_view passes, std::string_view name) {
   bool found = false;
   for_each_item(passes, [&](std::string_view item) {
-    found = found || (item.substr(0, 1) == "-" && item.substr(1) == name);
+    found = found || (item.starts_with('-') && item.substr(1) == name);
   });
   return found;
 }
@@ -163,7 +163,7 @@ Plan run_pipeline(Graph graph, const PipelineOptions& options) {
 
 void check_passes(std::string_view passes) {
   for_each_item(passes, [&](std::string_view item) {
-    if (item.substr(0, 1) == "-" && is_pass(item.substr(1))) return;
+    if (item.starts_with('-') && is_pass(item.substr(1))) return;
     std::string names;
     for (const GraphPass& pass : kGraphPasses) names += str(" -", pass.name);
     for (const FusionPass& pass : kFusionPasses) names += str(" -", pass.name);

@@ -140,9 +140,10 @@ class RandomProgram {
     std::vector<TestInput> inputs;
     const std::size_t arity = kernels::op(kernels::op_named(op)).info.arity;
     const bool scaled = op == "add" || op == "sub";
+    inputs.reserve(arity);
     for (std::size_t i = 0; i < arity - scaled; ++i)
       inputs.push_back(i == 0 && below(2) ? TestInput(out) : operand(out.sizes));
-    if (scaled) inputs.push_back(2.0);
+    if (scaled) inputs.emplace_back(2.0);
     for (const TestInput& in : inputs)
       if (!in.scalar && in.tensor.buffer == out.buffer &&
           !legal_overlap(in.tensor.expanded(out.sizes), out))
@@ -223,7 +224,7 @@ struct PlainEvaluator {
   std::int64_t value(const Operand& o, const Dims& point) {
     if (o.is_view()) return at(o, point);
     if (o.kind == Operand::Kind::Scalar) return static_cast<std::int32_t>(w.params[o.index]);
-    std::int64_t number = static_cast<std::int64_t>(w.params[o.index]);
+    auto number = static_cast<std::int64_t>(w.params[o.index]);
     for (std::size_t d = 0; d < point.size(); ++d) number += point[d] * o.strides[d];
     return number;
   }

@@ -50,9 +50,8 @@ class NodeVerifier {
     require(o.strides.size() == sizes.size(),
             "has an operand whose strides do not match the sizes");
     const Access access = access_of(graph_, node_, position);
-    require(
-        access.begin >= 0 && access.end <= static_cast<std::int64_t>(graph_.buffers[o.index].bytes),
-        "reaches outside its buffer");
+    const auto bytes = static_cast<std::int64_t>(graph_.buffers[o.index].bytes);
+    require(access.begin >= 0 && access.end <= bytes, "reaches outside its buffer");
   }
 
   void verify_pointwise() const {

@@ -62,10 +62,10 @@ Graph dead_code(Graph graph) {
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     Node& node = graph.nodes[n];
     if (node.dead) continue;
-    std::vector<Access> accesses;
     const auto operands = graph.all_operands(node);
+    std::vector<Access> accesses(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
-      accesses.push_back(operands[i].is_view() ? access_of(graph, node, i) : Access{});
+      if (operands[i].is_view()) accesses[i] = access_of(graph, node, i);
     const auto outputs = std::span(accesses).subspan(node.input_count);
     const auto seen = [&](const Access& a) { return live[a.buffer].intersects(a.begin, a.end); };
     node.dead = !outputs.empty() && std::ranges::none_of(outputs, seen);
