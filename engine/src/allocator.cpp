@@ -101,9 +101,10 @@ c10::CachingDeviceAllocator::DeviceStats Allocator::getDeviceStats(c10::DeviceIn
   return stats;
 }
 
-void check_fits(const DeviceEntry& entry, Bytes size) {
+/// What the card can never hold is refused at once, with the card's own account of what is free.
+void check_fits(DeviceEntry& entry, Bytes size) {
   if (size <= entry.capacity) return;
-  throw OutOfDeviceMemory(str("spyre: out of memory; asked for ", size, "; the card has ", entry.capacity));
+  entry.device.card().free(entry.device.card().allocate(size));
 }
 
 }  // namespace

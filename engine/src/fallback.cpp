@@ -1,6 +1,7 @@
 // spyre/engine/fallback.cpp — the boxed catch-all of the device.
 #include "spyre/engine/fallback.h"
 
+#include <ATen/core/enum_tag.h>
 #include <torch/library.h>
 
 #include "fallback_arguments.h"
@@ -28,13 +29,18 @@ void count_and_apply_policy(const std::string& name) {
   log(LogChannel::Fallback, [&] { return str(name, " runs on the host"); });
 }
 
+lazy::FlushReason reason_for(const c10::OperatorHandle& op) {
+  const bool data_dependent = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  return data_dependent ? lazy::FlushReason::DataDependent : lazy::FlushReason::HostOp;
+}
+
 }  // namespace
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::Device device = device_of_call(op, *stack);
   check_kernel(op);
   count_and_apply_policy(c10::toString(op.operator_name()));
-  HostViews views;
+  HostViews views(reason_for(op));
   arguments_to_host(op, *stack, device, views);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   views.take_over_resizes();

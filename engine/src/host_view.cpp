@@ -32,7 +32,7 @@ c10::Storage HostViews::host_storage(const at::Tensor& tensor) {
   lazy::Buffer& buffer = buffer_of(tensor);
   void* address = buffer.size().count == 0 ? nullptr
                                            : buffer.device().host_address(current_stream(tensor.device()), buffer,
-                                                                          lazy::FlushReason::HostOp);
+                                                                          reason_);
   // Resizable, with the CPU's allocator: an out= kernel may move the view to memory of its own.
   auto host = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<std::int64_t>(impl->nbytes())),

@@ -92,7 +92,7 @@ def integers(device: str) -> Tensors:
 def views_and_writes(device: str) -> Tensors:
     x = values(6, 7, 8).to(device)
     y = x.transpose(0, 2)[1:5, ::2]
-    y.mul_(2).add_(x[:4, :4, :6].permute(0, 1, 2)[..., :6])
+    y.mul_(2).add_(x[:4, :4, :6].clone())
     x[2] = x[1] + x[3]
     x[:, 3].fill_(0.25)
     z = x.reshape(-1)[5:330:3].clone()

@@ -66,6 +66,7 @@ def test_a_fault_names_the_op_and_the_line_that_recorded_it():
 
 def test_integer_division_by_zero_is_what_cpu_raises():
     x, zero = torch.ones(3, dtype=torch.int32, device="spyre"), torch.zeros(3, dtype=torch.int32, device="spyre")
+    torch.spyre.synchronize()
     with pytest.raises(RuntimeError, match=r"(?i)zero"):
         torch.div(x, zero, rounding_mode="floor").cpu()
     assert (x + 1).tolist() == [2, 2, 2]

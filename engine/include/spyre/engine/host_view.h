@@ -4,12 +4,17 @@
 
 #include <vector>
 
+#include "spyre/lazy/flush_reason.h"
+
 namespace spyre::engine {
 
 /// The CPU side of one host operation. Making a view ends the trace and waits; views are valid until the device is used
 /// again. Tensors that share a storage get views that share one. Confined to one thread, for one operation.
 class HostViews {
  public:
+  /// `reason`: why the trace ends.
+  explicit HostViews(lazy::FlushReason reason = lazy::FlushReason::HostOp) : reason_(reason) {}
+
   /// The CPU view of a spyre tensor, with its conjugate, negative and wrapped-number bits.
   at::Tensor view(const at::Tensor& tensor);
 
@@ -35,6 +40,7 @@ class HostViews {
   c10::Storage host_storage(const at::Tensor& tensor);
   at::Tensor new_device_tensor(const at::Tensor& result, c10::Device device);
 
+  lazy::FlushReason reason_;
   std::vector<Shared> storages_;
   std::vector<Pair> pairs_;
   std::uint64_t bytes_viewed_ = 0, bytes_created_ = 0;
