@@ -1,4 +1,4 @@
-// spyre/lazy/buffer.h — the device memory of one storage: promised at first, real when a plan needs it.
+// spyre/lazy/buffer.h — the device memory of one storage: promised, then real when a plan needs it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -15,9 +15,9 @@ class Device;
 /// Why a buffer's content never came to be. Whoever reads it gets an error.
 enum class Spoiled : std::uint8_t { No, ByFault, ByMemory };
 
-/// Reference counted. Two counts: `outside` owners (storages: they make the buffer's content observable) and all
-/// references (traces and flights in progress included). Memory goes back to the card when the last reference goes,
-/// from whichever thread. The device outlives its buffers.
+/// Reference counted. Two counts: `outside` owners (storages: they make the buffer's content
+/// observable) and all references (traces and flights in progress included). Memory goes back to
+/// the card when the last reference goes, from whichever thread. The device outlives its buffers.
 /// The counts and `spoiled_` are atomic; everything else is guarded by the device's lock.
 class Buffer {
  public:
@@ -34,12 +34,18 @@ class Buffer {
 
   void add_reference() { references_.fetch_add(1, std::memory_order_relaxed); }
   void drop_reference();
-  void add_outside() { outside_.fetch_add(1, std::memory_order_relaxed); add_reference(); }
-  void drop_outside() { outside_.fetch_sub(1, std::memory_order_acq_rel); drop_reference(); }
+  void add_outside() {
+    outside_.fetch_add(1, std::memory_order_relaxed);
+    add_reference();
+  }
+  void drop_outside() {
+    outside_.fetch_sub(1, std::memory_order_acq_rel);
+    drop_reference();
+  }
 
  private:
   friend class Device;
-  friend struct BufferAccess;       // lazy/src: the trace's and the planner's view of the fields below
+  friend struct BufferAccess;  // lazy/src: the trace's and the planner's view of the fields below
   Device& device_;
   Bytes size_;
   std::uintptr_t mark_ = 0;
@@ -54,13 +60,21 @@ class Buffer {
 class BufferRef {
  public:
   BufferRef() = default;
-  explicit BufferRef(Buffer* buffer) : buffer_(buffer) { if (buffer_ != nullptr) buffer_->add_outside(); }
+  explicit BufferRef(Buffer* buffer) : buffer_(buffer) {
+    if (buffer_ != nullptr) buffer_->add_outside();
+  }
   BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
   BufferRef(const BufferRef& other) : BufferRef(other.buffer_) {}
-  BufferRef& operator=(BufferRef other) noexcept { std::swap(buffer_, other.buffer_); return *this; }
-  ~BufferRef() { if (buffer_ != nullptr) buffer_->drop_outside(); }
+  BufferRef& operator=(BufferRef other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_ != nullptr) buffer_->drop_outside();
+  }
   Buffer* get() const { return buffer_; }
-  Buffer* release() { return std::exchange(buffer_, nullptr); }   // the caller now owns one outside count
+  /// The caller now owns one outside count.
+  Buffer* release() { return std::exchange(buffer_, nullptr); }
   Buffer& operator*() const { return *buffer_; }
   Buffer* operator->() const { return buffer_; }
   explicit operator bool() const { return buffer_ != nullptr; }

@@ -1,7 +1,7 @@
 // spyre/lazy/device.h — a card with traces in front of it: the only door from engine/ into lazy/.
 //
-// Operations are recorded into the trace of their stream and run at a flush. Internally synchronized: one lock per
-// device, held for recording and submission, never while waiting.
+// Operations are recorded into the trace of their stream and run at a flush. Internally
+// synchronized: one lock per device, held for recording and submission, never while waiting.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -27,23 +27,24 @@ struct Settings {
   Mode mode = Mode::Lazy;
   kernels::Execution execution = kernels::Execution::Vector;
   kernels::Isa isa = kernels::Isa::Avx2;
-  std::uint32_t max_nodes = 4096;            // nodes per trace
-  Bytes max_pending = {1ULL << 30};          // bytes of buffers that a trace may keep alive or create
+  std::uint32_t max_nodes = 4096;    // nodes per trace
+  Bytes max_pending = {1ULL << 30};  // bytes of buffers that a trace may keep alive or create
   Bytes plan_cache = {64ULL << 20}, kernel_cache = {64ULL << 20};
-  std::string passes;                        // "-fuse_rows,-duplicates": switched off (SPYRE_PASSES)
-  bool verify = false;                       // check the graph after every pass
-  std::string dump_directory;                // SPYRE_DUMP; empty: off
+  std::string passes;          // "-fuse_rows,-duplicates": switched off (SPYRE_PASSES)
+  bool verify = false;         // check the graph after every pass
+  std::string dump_directory;  // SPYRE_DUMP; empty: off
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 struct Stats {
-  std::uint64_t dispatches = 0;              // nodes recorded (engine adds the ops that it counts itself)
+  std::uint64_t dispatches = 0;  // nodes recorded (engine adds the ops that it counts itself)
   std::array<std::uint64_t, kFlushReasonCount> flushes{};
   kernels::CacheCounts plan_cache, kernel_cache;
-  std::array<std::uint64_t, kMissCauseCount> plan_misses{};   // by cause; their sum is plan_cache.misses
+  /// By cause; their sum is plan_cache.misses.
+  std::array<std::uint64_t, kMissCauseCount> plan_misses{};
   std::uint64_t kernels_compiled = 0, compile_ns = 0, kernel_launches = 0, library_launches = 0;
-  std::uint64_t ops_planned = 0;             // pointwise and reduce nodes that went into kernels, counted per launch
-  std::uint64_t ops_fused = 0;               // those that share a kernel with another node, counted per launch
+  // Counted per launch: nodes that went into kernels, and those that share one with another node.
+  std::uint64_t ops_planned = 0, ops_fused = 0;
   std::uint64_t dead_ops = 0, duplicate_ops = 0;
   device_sim::CardCounters card;
   device_sim::MemoryStats memory;
@@ -59,21 +60,22 @@ class Device {
   /// A buffer with one outside owner and no memory yet.
   BufferRef create_buffer(Bytes size);
 
-  // Recording. The caller has checked shapes and types. May flush (limits, eager mode, cross-stream use).
-  // A sticky fault of the stream is not raised here but at the next synchronizing call.
+  // Recording. The caller has checked shapes and types. May flush (limits, eager mode, cross-stream
+  // use). A sticky fault of the stream is not raised here but at the next synchronizing call.
   void record(StreamId stream, const Pointwise& op);
   void record(StreamId stream, const Reduce& op);
   void record(StreamId stream, const Library& op);
 
-  // Contiguous byte transfers. Blocking ones return when `source` may be reused / `target` is filled, and raise
-  // the stream's fault. Non-blocking ones keep `keep_alive` until done.
+  // Contiguous byte transfers. Blocking ones return when `source` may be reused / `target` is
+  // filled, and raise the stream's fault. Non-blocking ones keep `keep_alive` until done.
   void upload(StreamId stream, Buffer& target, Bytes offset, const std::byte* source, Bytes length,
               bool blocking, std::shared_ptr<const void> keep_alive = nullptr);
   void download(StreamId stream, Buffer& source, Bytes offset, std::byte* target, Bytes length,
-                FlushReason reason, bool blocking = true, std::shared_ptr<const void> keep_alive = nullptr);
+                FlushReason reason, bool blocking = true,
+                std::shared_ptr<const void> keep_alive = nullptr);
 
-  /// Flushes, waits, gives memory, and returns the host address of the buffer's bytes, for code that runs on the host
-  /// (fallback). Valid until the buffer is next used by an operation.
+  /// Flushes, waits, gives memory, and returns the host address of the buffer's bytes, for code
+  /// that runs on the host (fallback). Valid until the buffer is next used by an operation.
   std::byte* host_address(StreamId stream, Buffer& buffer, FlushReason reason);
 
   void flush(StreamId stream, FlushReason reason);
@@ -87,7 +89,7 @@ class Device {
   bool reached(device_sim::TimelinePoint point) const;
   /// Waits for a recorded point; raises the fault of its stream.
   void synchronize(device_sim::TimelinePoint point);
-  bool idle(StreamId stream) const;          // nothing pending in trace or queue
+  bool idle(StreamId stream) const;  // nothing pending in trace or queue
 
   /// Flushes everything first if they differ.
   void configure(const Settings& settings);
@@ -100,7 +102,8 @@ class Device {
   /// For tests of law 4: keeps only `bits` of plan and kernel hashes.
   void set_hash_mask(unsigned bits);
 
-  /// Turns a record's `source` into text for the messages of faults. Called without the lock, on the raising thread.
+  /// Turns a record's `source` into text for the messages of faults. Called without the lock, on
+  /// the raising thread.
   void set_source_text(std::function<std::string(std::uint32_t)> text);
 
   device_sim::Card& card();
