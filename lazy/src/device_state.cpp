@@ -1,7 +1,8 @@
 // spyre/lazy/device_state.cpp — from the end of a trace to operations on the card.
 //
-// A launch is three kinds of operations on the stream: a host callback writes resolved addresses and scalars into the
-// flight's slot, a transfer brings the slot to the program's allocation, and computes read their arguments there.
+// A launch is three kinds of operations on the stream: a host callback writes resolved addresses
+// and scalars into the flight's slot, a transfer brings the slot to the program's allocation, and
+// computes read their arguments there.
 #include "device_state.h"
 
 #include <cstring>
@@ -18,9 +19,13 @@ using device_sim::Urgency;
 
 Urgency urgency_of(FlushReason reason) {
   switch (reason) {
-    case FlushReason::NodeLimit: case FlushReason::ByteLimit: case FlushReason::Event: case FlushReason::CrossStream:
-    case FlushReason::HostToDevice: case FlushReason::MemoryPressure:
-      return Urgency::Background;
+    case FlushReason::Step:
+    case FlushReason::NodeLimit:
+    case FlushReason::ByteLimit:
+    case FlushReason::Event:
+    case FlushReason::CrossStream:
+    case FlushReason::HostToDevice:
+    case FlushReason::MemoryPressure: return Urgency::Background;
     default: return Urgency::Waited;
   }
 }
@@ -46,13 +51,12 @@ void Device::State::wait(StreamState& s, TimelinePoint point) {
   card.synchronize(point);
   std::uint64_t known = s.awaited.load(std::memory_order_relaxed);
   while (known < point.sequence &&
-         !s.awaited.compare_exchange_weak(known, point.sequence, std::memory_order_release)) {
-  }
+         !s.awaited.compare_exchange_weak(known, point.sequence, std::memory_order_release)) {}
 }
 
 void Device::State::await_unless_awaited(Lock& lock, StreamState& s, const TimelinePoint& point) {
   while (!s.has_awaited(point)) {
-    const TimelinePoint seen = point;   // another thread may take the place meanwhile
+    const TimelinePoint seen = point;  // another thread may take the place meanwhile
     lock.unlock();
     wait(s, seen);
     lock.lock();
@@ -69,22 +73,36 @@ void Device::State::await_all(Lock& lock) {
 }
 
 void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgency urgency) {
-  for (bool relieved = false; !s.trace.empty(); relieved = true) {
+  while (s.oldest() != nullptr) launch_oldest(lock, s, reason, urgency);
+}
+
+void Device::State::cut_step(Lock& lock, StreamState& s, std::size_t nodes) {
+  while (!s.finished.empty()) launch_oldest(lock, s, FlushReason::Step, Urgency::Background);
+  s.trace.swap(s.finished);
+  s.finished.split_off(nodes, s.trace);
+  while (!s.finished.empty()) launch_oldest(lock, s, FlushReason::Step, Urgency::Background);
+}
+
+void Device::State::launch_oldest(Lock& lock, StreamState& s, FlushReason reason, Urgency urgency) {
+  for (bool relieved = false; s.oldest() != nullptr; relieved = true) {
     // Back-pressure: the slot's last launch must be done.
-    while (!s.has_awaited(s.next_flight().last)) await_unless_awaited(lock, s, s.next_flight().last);
-    if (s.trace.empty()) return;   // another thread flushed
+    while (!s.has_awaited(s.next_flight().last))
+      await_unless_awaited(lock, s, s.next_flight().last);
+    Trace* const trace = s.oldest();
+    if (trace == nullptr) return;  // another thread flushed
+    const FlushReason why = trace == &s.finished ? FlushReason::Step : reason;
     try {
-      launch(s, planner.find_or_compile(s.trace), urgency);
-      ++counted.flushes[static_cast<std::size_t>(reason)];
-      log(LogChannel::Launch, [&] { return str("stream ", s.id(), ": ", name_of(reason)); });
+      launch(s, *trace, planner.find_or_compile(*trace), urgency);
+      ++counted.flushes[static_cast<std::size_t>(why)];
+      log(LogChannel::Launch, [&] { return str("stream ", s.id(), ": ", name_of(why)); });
       return drop_retired(lock);
     } catch (const OutOfDeviceMemory&) {
       if (relieved) {
-        abandon(s, Spoiled::ByMemory);
+        abandon(*trace, Spoiled::ByMemory);
         throw;
       }
     } catch (...) {
-      abandon(s, Spoiled::ByFault);
+      abandon(*trace, Spoiled::ByFault);
       throw;
     }
     relieve_memory(lock);
@@ -95,17 +113,18 @@ void Device::State::drop_retired(Lock& lock) {
   if (!planner.has_retired()) return;
   auto retired = planner.take_retired();
   lock.unlock();
-  retired.clear();   // plans own library calls, whose ends are the engine's code
+  retired.clear();  // plans own library calls, whose ends are the engine's code
   lock.lock();
 }
 
-void Device::State::launch(StreamState& s, const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
+void Device::State::launch(StreamState& s, Trace& trace,
+                           const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
   const LaunchPlan& p = *plan;
   Flight& flight = s.next_flight();
-  if (!p.steps.empty()) flight.place_buffers(plan, s.trace);
+  if (!p.steps.empty()) flight.place_buffers(plan, trace);
   count(p);
-  if (p.steps.empty()) return s.trace.clear();
-  flight.begin(s.trace);
+  if (p.steps.empty()) return trace.clear();
+  flight.begin(trace);
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
   const auto enqueue = [&](Operation operation) {
@@ -140,10 +159,11 @@ void Device::State::count(const LaunchPlan& plan) {
   counted.duplicate_ops += plan.duplicate_ops;
 }
 
-void Device::State::abandon(StreamState& s, Spoiled why) {
-  for (const BufferUse& use : s.trace.buffers())
-    if (use.written && !BufferAccess::has_memory(*use.buffer)) BufferAccess::set_spoiled(*use.buffer, why);
-  s.trace.clear();
+void Device::State::abandon(Trace& trace, Spoiled why) {
+  for (const BufferUse& use : trace.buffers())
+    if (use.written && !BufferAccess::has_memory(*use.buffer))
+      BufferAccess::set_spoiled(*use.buffer, why);
+  trace.clear();
 }
 
 void Device::State::relieve_memory(Lock& lock) {
@@ -159,15 +179,17 @@ StreamState* Device::State::pending_in(Buffer& buffer) {
   const std::uint64_t serial = BufferAccess::trace_serial(buffer);
   if (serial == 0) return nullptr;
   StreamState& user = stream(Trace::stream_of_serial(serial));
-  return user.trace.serial() == serial ? &user : nullptr;
+  const bool pending = serial == user.trace.serial() || serial == user.finished.serial();
+  return pending ? &user : nullptr;
 }
 
 bool Device::State::pending_writes(Buffer& buffer) {
   const StreamState* user = pending_in(buffer);
-  return user != nullptr && user->trace.writes(buffer);
+  return user != nullptr && (user->trace.writes(buffer) || user->finished.writes(buffer));
 }
 
-void Device::State::flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason, Urgency urgency) {
+void Device::State::flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason,
+                               Urgency urgency) {
   StreamState* user = pending_in(buffer);
   if (user == nullptr) return;
   if (user == &s) return flush(lock, s, reason, urgency);
@@ -181,7 +203,8 @@ void Device::State::admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads
   flush_uses(lock, s, buffer, FlushReason::CrossStream, Urgency::Background);
 }
 
-void Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output) {
+void Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inputs,
+                          Buffer& output) {
   for (const Input& input : inputs)
     if (input.kind == Input::Kind::View) admit(lock, s, *input.view.buffer, true);
   admit(lock, s, output, false);
@@ -196,6 +219,8 @@ void Device::State::recorded(Lock& lock, StreamState& s) {
     lock.unlock();
     wait(s, point);
     lock.lock();
+  } else if (const auto step = s.steps.observe(s.trace)) {
+    cut_step(lock, s, *step);
   } else if (s.trace.nodes().size() >= settings.max_nodes) {
     flush(lock, s, FlushReason::NodeLimit, Urgency::Background);
   } else if (s.trace.pending_bytes() >= settings.max_pending.count) {
@@ -207,7 +232,8 @@ void Device::State::raise_fault(StreamState& s) {
   std::optional<Fault> fault = s.faults.take();
   if (!fault) {
     // Not of a step: the card itself failed at a transfer or a callback.
-    if (std::exception_ptr exception = card.take_fault(s.id())) fault = {std::move(exception), "transfer", 0};
+    if (std::exception_ptr exception = card.take_fault(s.id()))
+      fault = {std::move(exception), "transfer", 0};
     else return;
   }
   Lock lock(mutex);

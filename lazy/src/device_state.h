@@ -1,4 +1,5 @@
-// spyre/lazy/device_state.h — the insides of a device: card, planner, streams, counters, and the lock over them.
+// spyre/lazy/device_state.h — the insides of a device: card, planner, streams, counters, and the
+// lock over them.
 #pragma once
 #include <memory>
 #include <span>
@@ -11,8 +12,9 @@
 
 namespace spyre::lazy {
 
-/// Functions that take a Lock release it while they wait and hold it again when they return. Members end in reverse
-/// order: streams give their memory back while the card still exists. Internally synchronized.
+/// Functions that take a Lock release it while they wait and hold it again when they return.
+/// Members end in reverse order: streams give their memory back while the card still exists.
+/// Internally synchronized.
 struct Device::State {
   State(device_sim::DeviceSpec spec, const Settings& settings);
   ~State();
@@ -20,9 +22,11 @@ struct Device::State {
   StreamState& stream(StreamId id) SPYRE_REQUIRES(mutex);
 
   // Recording.
-  /// Before a buffer's first use in the stream's trace: another stream's pending use is flushed and waited for.
+  /// Before a buffer's first use in the stream's trace: another stream's pending use is flushed and
+  /// waited for.
   void admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) SPYRE_REQUIRES(mutex);
-  void admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output) SPYRE_REQUIRES(mutex);
+  void admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output)
+      SPYRE_REQUIRES(mutex);
   /// Counts, and flushes if a limit is reached or the mode is eager.
   void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
 
@@ -36,30 +40,37 @@ struct Device::State {
   void await_all(Lock& lock) SPYRE_REQUIRES(mutex);
 
   // Launching.
-  void flush(Lock& lock, StreamState& s, FlushReason reason, device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
-  /// Flushes every trace that uses the buffer; `s` then comes after them.
-  void flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason, device_sim::Urgency urgency)
+  void flush(Lock& lock, StreamState& s, FlushReason reason, device_sim::Urgency urgency)
       SPYRE_REQUIRES(mutex);
+  /// Launches the first `nodes` nodes of the trace; the others stay in it.
+  void cut_step(Lock& lock, StreamState& s, std::size_t nodes) SPYRE_REQUIRES(mutex);
+  /// Launches one trace, if there is one that is not empty.
+  void launch_oldest(Lock& lock, StreamState& s, FlushReason reason, device_sim::Urgency urgency)
+      SPYRE_REQUIRES(mutex);
+  /// Flushes every trace that uses the buffer; `s` then comes after them.
+  void flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason,
+                  device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   /// Destroys what the caches evicted, without the lock.
   void drop_retired(Lock& lock) SPYRE_REQUIRES(mutex);
   /// The stream whose trace uses the buffer, or null.
   StreamState* pending_in(Buffer& buffer) SPYRE_REQUIRES(mutex);
   /// True if a recorded node that has not been launched writes the buffer.
   bool pending_writes(Buffer& buffer) SPYRE_REQUIRES(mutex);
-  void launch(StreamState& s, const std::shared_ptr<const LaunchPlan>& plan, device_sim::Urgency urgency)
-      SPYRE_REQUIRES(mutex);
+  void launch(StreamState& s, Trace& trace, const std::shared_ptr<const LaunchPlan>& plan,
+              device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   void count(const LaunchPlan& plan) SPYRE_REQUIRES(mutex);
   /// The trace cannot run: what it would have computed is spoiled.
-  void abandon(StreamState& s, Spoiled why) SPYRE_REQUIRES(mutex);
+  void abandon(Trace& trace, Spoiled why) SPYRE_REQUIRES(mutex);
   /// Waits for everything, drops the caches, returns free pages.
   void relieve_memory(Lock& lock) SPYRE_REQUIRES(mutex);
 
   // Transfers.
   /// Gives the buffer memory if it has none; its bytes are zero unless `all_written` follows.
-  void give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written, device_sim::Urgency urgency)
-      SPYRE_REQUIRES(mutex);
+  void give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written,
+                   device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   /// Bounds the transfers in progress: may wait for the oldest.
-  device_sim::TimelinePoint enqueue_transfer(Lock& lock, StreamState& s, device_sim::Operation operation,
+  device_sim::TimelinePoint enqueue_transfer(Lock& lock, StreamState& s,
+                                             device_sim::Operation operation,
                                              device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
 
   /// Raises the stream's fault, once.
@@ -68,8 +79,8 @@ struct Device::State {
   mutable Mutex mutex;
   device_sim::Card card;
   Planner planner SPYRE_GUARDED_BY(mutex);
-  std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);   // by StreamId
-  Stats counted SPYRE_GUARDED_BY(mutex);   // the fields that are counted here
+  std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);  // by StreamId
+  Stats counted SPYRE_GUARDED_BY(mutex);  // the fields that are counted here
   SourceText source_text SPYRE_GUARDED_BY(mutex);
 };
 

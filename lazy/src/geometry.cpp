@@ -1,4 +1,5 @@
-// spyre/lazy/geometry.cpp — interning by one multiplicative hash over the words that are stored anyway.
+// spyre/lazy/geometry.cpp — interning by one multiplicative hash over the words that are stored
+// anyway.
 #include "spyre/lazy/geometry.h"
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace spyre::lazy {
 namespace {
 
 std::int64_t header_of(ElementType type, std::size_t rank) {
-  return static_cast<std::int64_t>(rank | std::uint64_t{type.dtype} << 8 | std::uint64_t{type.size} << 16 |
-                                   std::uint64_t{type.code} << 24);
+  return static_cast<std::int64_t>(rank | std::uint64_t{type.dtype} << 8 |
+                                   std::uint64_t{type.size} << 16 | std::uint64_t{type.code} << 24);
 }
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
@@ -19,12 +20,14 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
   return h ^ (h >> 29);
 }
 
-std::uint64_t hash_words(std::int64_t header, std::int64_t offset, std::span<const std::int64_t> sizes,
+std::uint64_t hash_words(std::int64_t header, std::int64_t offset,
+                         std::span<const std::int64_t> sizes,
                          std::span<const std::int64_t> strides) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(header), static_cast<std::uint64_t>(offset));
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    h = mix(h, static_cast<std::uint64_t>(sizes[i]) + (static_cast<std::uint64_t>(strides[i]) << 32 |
-                                                       static_cast<std::uint64_t>(strides[i]) >> 32));
+    h = mix(h,
+            static_cast<std::uint64_t>(sizes[i]) + (static_cast<std::uint64_t>(strides[i]) << 32 |
+                                                    static_cast<std::uint64_t>(strides[i]) >> 32));
   return h;
 }
 
@@ -44,7 +47,8 @@ ByteRange byte_range(const Geometry& geometry) {
     (reach < 0 ? low : high) += reach;
   }
   const std::uint64_t element = geometry.type().size;
-  return {static_cast<std::uint64_t>(low) * element, static_cast<std::uint64_t>(high + 1) * element};
+  return {static_cast<std::uint64_t>(low) * element,
+          static_cast<std::uint64_t>(high + 1) * element};
 }
 
 bool is_dense(const Geometry& geometry) {
@@ -53,7 +57,8 @@ bool is_dense(const Geometry& geometry) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < geometry.rank(); ++i) {
     if (geometry.sizes()[i] == 0) return true;
-    if (geometry.sizes()[i] != 1) dims[count++] = {std::abs(geometry.strides()[i]), geometry.sizes()[i]};
+    if (geometry.sizes()[i] != 1)
+      dims[count++] = {std::abs(geometry.strides()[i]), geometry.sizes()[i]};
   }
   std::sort(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(count));
   std::int64_t step = 1;
@@ -64,7 +69,8 @@ bool is_dense(const Geometry& geometry) {
   return true;
 }
 
-std::uint32_t GeometryTable::intern(ElementType type, std::int64_t offset, std::span<const std::int64_t> sizes,
+std::uint32_t GeometryTable::intern(ElementType type, std::int64_t offset,
+                                    std::span<const std::int64_t> sizes,
                                     std::span<const std::int64_t> strides) {
   const std::int64_t header = header_of(type, sizes.size());
   if (!starts_.empty() && matches(last_, header, offset, sizes, strides)) return last_;
@@ -80,7 +86,8 @@ std::uint32_t GeometryTable::intern(ElementType type, std::int64_t offset, std::
 }
 
 bool GeometryTable::matches(std::uint32_t index, std::int64_t header, std::int64_t offset,
-                            std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) const {
+                            std::span<const std::int64_t> sizes,
+                            std::span<const std::int64_t> strides) const {
   const std::int64_t* words = words_.data() + starts_[index];
   if (words[0] != header || words[1] != offset) return false;
   words += 2;
@@ -90,7 +97,8 @@ bool GeometryTable::matches(std::uint32_t index, std::int64_t header, std::int64
   return true;
 }
 
-std::uint32_t GeometryTable::append(std::int64_t header, std::int64_t offset, std::span<const std::int64_t> sizes,
+std::uint32_t GeometryTable::append(std::int64_t header, std::int64_t offset,
+                                    std::span<const std::int64_t> sizes,
                                     std::span<const std::int64_t> strides) {
   const auto index = static_cast<std::uint32_t>(starts_.size());
   starts_.push_back(static_cast<std::uint32_t>(words_.size()));
@@ -114,11 +122,18 @@ void GeometryTable::grow() {
   for (std::uint32_t i = 0; i < hashes_.size(); ++i) insert(hashes_[i], i);
 }
 
+void GeometryTable::truncate(std::size_t count) {
+  if (count >= starts_.size()) return;
+  words_.resize(starts_[count]);
+  starts_.resize(count);
+  hashes_.resize(count);
+}
+
 void GeometryTable::clear() {
   words_.clear();
   starts_.clear();
   hashes_.clear();
-  if (++generation_ == 0) {   // wrapped: old marks could look fresh
+  if (++generation_ == 0) {  // wrapped: old marks could look fresh
     slots_.assign(slots_.size(), {});
     generation_ = 1;
   }

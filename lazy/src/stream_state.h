@@ -1,4 +1,5 @@
-// spyre/lazy/stream_state.h — what a device keeps for one stream: its trace, its flights, its transfers, its faults.
+// spyre/lazy/stream_state.h — what a device keeps for one stream: its trace, its flights, its
+// transfers, its faults.
 #pragma once
 #include <array>
 #include <atomic>
@@ -7,22 +8,30 @@
 #include <deque>
 
 #include "flight.h"
+#include "spyre/lazy/step_detector.h"
 #include "spyre/lazy/trace.h"
 #include "stream_faults.h"
 
 namespace spyre::lazy {
 
-/// A bounded number of launches and transfers are in progress on a stream; whoever adds one more waits for the oldest
-/// first. Whether somebody waits is decided by what the program waited for before, never by how far the card happens
-/// to be: modelled time must not depend on it (law 7). Guarded by the device's lock, except `faults` and `awaited`.
+/// A bounded number of launches and transfers are in progress on a stream; whoever adds one more
+/// waits for the oldest first. Whether somebody waits is decided by what the program waited for
+/// before, never by how far the card happens to be: modelled time must not depend on it (law 7).
+/// Guarded by the device's lock, except `faults` and `awaited`.
 struct StreamState {
   static constexpr std::size_t kFlights = 8, kTransfers = 64;
 
-  StreamState(StreamId id, device_sim::Card& card) : trace(id) {
+  StreamState(StreamId id, device_sim::Card& card) : finished(id, true), trace(id) {
     for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, faults);
   }
 
   StreamId id() const { return trace.stream(); }
+  /// What the next launch takes, or null.
+  Trace* oldest() {
+    if (!finished.empty()) return &finished;
+    return trace.empty() ? nullptr : &trace;
+  }
+  bool empty() const { return finished.empty() && trace.empty(); }
   /// True if the program has waited for the point, or for a later one.
   bool has_awaited(device_sim::TimelinePoint point) const {
     return point.sequence <= awaited.load(std::memory_order_acquire);
@@ -33,9 +42,12 @@ struct StreamState {
   device_sim::TimelinePoint& oldest_transfer() { return transfers[transfer_count % kTransfers]; }
 
   StreamFaults faults;
-  std::atomic<std::uint64_t> awaited{0};   // sequence of the latest point that was waited for
+  std::atomic<std::uint64_t> awaited{0};  // sequence of the latest point that was waited for
+  /// A step that was cut off the trace and waits for its launch: it comes before `trace`.
+  Trace finished;
   Trace trace;
-  std::deque<Flight> flights;   // a ring of kFlights
+  StepDetector steps;
+  std::deque<Flight> flights;  // a ring of kFlights
   std::uint64_t launches = 0;
   std::array<device_sim::TimelinePoint, kTransfers> transfers{};
   std::uint64_t transfer_count = 0;

@@ -8,13 +8,17 @@ namespace spyre::lazy {
 
 namespace {
 
-// Serials are unique on a device: the stream is in the high bits, the stream's flush count in the low ones.
+// Serials are unique on a device: the stream is in the high bits, the stream's flush count in the
+// low ones.
 constexpr unsigned kSerialStreamShift = 40;
+constexpr unsigned kSerialSecondShift = 39;
 
 }  // namespace
 
-Trace::Trace(StreamId stream)
-    : stream_(stream), serial_((std::uint64_t{stream.value} + 1) << kSerialStreamShift) {}
+Trace::Trace(StreamId stream, bool second)
+    : stream_(stream),
+      serial_((std::uint64_t{stream.value} + 1) << kSerialStreamShift |
+              std::uint64_t{second} << kSerialSecondShift) {}
 
 StreamId Trace::stream_of_serial(std::uint64_t serial) {
   return {static_cast<std::uint32_t>((serial >> kSerialStreamShift) - 1)};
@@ -30,7 +34,8 @@ bool Trace::writes(const Buffer& buffer) const {
 
 std::span<const TraceOperand> Trace::operands(const TraceNode& node) const {
   const std::size_t count = std::size_t{node.inputs} + node.outputs;
-  return {count <= TraceNode::kInline ? node.operands.data() : wide_.data() + node.first_wide, count};
+  return {count <= TraceNode::kInline ? node.operands.data() : wide_.data() + node.first_wide,
+          count};
 }
 
 TraceOperand* Trace::operand_space(TraceNode& node, std::size_t count) {
@@ -58,8 +63,8 @@ TraceOperand Trace::use(const View& view, std::span<const std::int64_t> sizes) {
 
 TraceOperand Trace::use(const LibraryOperand& operand) {
   return {index_of(*operand.buffer),
-          geometries_.intern(ElementType::foreign(operand.element_size, operand.type_code), operand.offset,
-                             operand.sizes, operand.strides)};
+          geometries_.intern(ElementType::foreign(operand.element_size, operand.type_code),
+                             operand.offset, operand.sizes, operand.strides)};
 }
 
 TraceOperand Trace::use(const Input& input, std::span<const std::int64_t> sizes) {

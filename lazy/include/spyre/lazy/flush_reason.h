@@ -14,6 +14,7 @@ enum class FlushReason : std::uint8_t {
   HostOp,          // an op runs on the host (fallback)
   DataDependent,   // a shape depends on data
   DataPointer,     // storage or a raw pointer is asked for
+  Step,            // the program starts over (see step_detector.h)
   NodeLimit,       // the trace is as long as it may get
   ByteLimit,       // the trace holds as much memory as it may
   MemoryPressure,  // the card is full

@@ -1,8 +1,8 @@
 // spyre/lazy/trace.h — what was recorded on one stream since its last flush.
 //
-// Everything in nodes, wide operands, geometry words and attributes is numbered within the trace, so these arrays are
-// canonical: two recordings of the same program have equal bytes. Parameters and source lines are kept apart, since
-// they may differ between launches of one plan.
+// Everything in nodes, wide operands, geometry words and attributes is numbered within the trace,
+// so these arrays are canonical: two recordings of the same program have equal bytes. Parameters
+// and source lines are kept apart, since they may differ between launches of one plan.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,10 +18,11 @@
 
 namespace spyre::lazy {
 
-/// One operand of a node. `buffer` is an index in the trace's buffer table, or one of the marks below.
+/// One operand of a node. `buffer` is an index in the trace's buffer table, or one of the marks
+/// below.
 struct TraceOperand {
-  static constexpr std::uint32_t kScalar = 0xFFFF'FFFF;   // a parameter; `geometry` is its DType
-  static constexpr std::uint32_t kIota = 0xFFFF'FFFE;     // a counter; its first value is a parameter
+  static constexpr std::uint32_t kScalar = 0xFFFF'FFFF;  // a parameter; `geometry` is its DType
+  static constexpr std::uint32_t kIota = 0xFFFF'FFFE;  // a counter; its first value is a parameter
   std::uint32_t buffer = 0;
   std::uint32_t geometry = 0;
   bool is_scalar() const { return buffer == kScalar; }
@@ -30,37 +31,39 @@ struct TraceOperand {
   friend bool operator==(const TraceOperand&, const TraceOperand&) = default;
 };
 
-/// One recorded operation. Operands are inputs first, then outputs; up to four stand in the node itself.
-/// Scalars and iotas take the trace's parameters in operand order, from `first_param` on.
+/// One recorded operation. Operands are inputs first, then outputs; up to four stand in the node
+/// itself. Scalars and iotas take the trace's parameters in operand order, from `first_param` on.
 struct TraceNode {
   enum class Kind : std::uint8_t { Pointwise, Row, Column, Library };
   static constexpr std::size_t kInline = 4;
   Kind kind{};
   DType compute{}, result{};
   std::uint8_t unused = 0;
-  std::uint16_t code = 0;             // Pointwise: OpId; Row, Column: Reduction
+  std::uint16_t code = 0;  // Pointwise: OpId; Row, Column: Reduction
   std::uint16_t inputs = 0;
   std::uint16_t outputs = 0;
   std::uint16_t unused_too = 0;
-  std::uint32_t reduced = 0;          // Row, Column: bit per dimension of the input's sizes
+  std::uint32_t reduced = 0;  // Row, Column: bit per dimension of the input's sizes
   std::uint32_t first_param = 0;
-  std::uint32_t first_wide = 0;       // more than kInline operands: all of them, from here in the wide operands
-  std::uint32_t call = 0;             // Library: index in the trace's calls
-  std::uint32_t attributes_end = 0;   // Library: its bytes end here and begin where the previous call's end
+  std::uint32_t first_wide = 0;  // operands above kInline: all stand in the wide ones, from here
+  std::uint32_t call = 0;  // Library: index in the trace's calls
+  std::uint32_t attributes_end = 0;  // Library: its bytes end here, where the next call's begin
   std::array<TraceOperand, kInline> operands{};
 };
 static_assert(sizeof(TraceNode) == 64, "recording a node is one cache line");
 
 /// A buffer as one trace uses it.
 struct BufferUse {
-  Buffer* buffer = nullptr;     // retained
+  Buffer* buffer = nullptr;  // retained
   bool written = false;
 };
 
-/// The recording of one stream. Its arrays keep their capacity from flush to flush. Guarded by the device's lock.
+/// The recording of one stream. Its arrays keep their capacity from flush to flush. Guarded by the
+/// device's lock.
 class Trace {
  public:
-  explicit Trace(StreamId stream);
+  /// A stream has two traces (see StreamState); `second` keeps their serials apart.
+  explicit Trace(StreamId stream, bool second = false);
   ~Trace() { clear(); }
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -77,14 +80,22 @@ class Trace {
   bool empty() const { return nodes_.empty(); }
   std::span<const TraceNode> nodes() const { return nodes_; }
   std::span<const TraceOperand> operands(const TraceNode& node) const;
-  std::span<const TraceOperand> inputs(const TraceNode& node) const { return operands(node).first(node.inputs); }
-  std::span<const TraceOperand> outputs(const TraceNode& node) const { return operands(node).last(node.outputs); }
+  std::span<const TraceOperand> inputs(const TraceNode& node) const {
+    return operands(node).first(node.inputs);
+  }
+  std::span<const TraceOperand> outputs(const TraceNode& node) const {
+    return operands(node).last(node.outputs);
+  }
   std::span<const TraceOperand> wide() const { return wide_; }
   const GeometryTable& geometries() const { return geometries_; }
   std::span<const BufferUse> buffers() const { return buffers_; }
   std::span<const std::uint64_t> params() const { return params_; }
   std::span<const std::byte> attributes() const { return attributes_; }
-  const std::shared_ptr<const kernels::LibraryCall>& call(const TraceNode& node) const { return calls_[node.call]; }
+  /// Library: the node's part of the attributes.
+  std::span<const std::byte> attributes_of(std::size_t node) const;
+  const std::shared_ptr<const kernels::LibraryCall>& call(const TraceNode& node) const {
+    return calls_[node.call];
+  }
   std::uint32_t source(std::size_t node) const { return sources_[node]; }
   std::span<const std::uint32_t> sources() const { return sources_; }
   bool uses(const Buffer& buffer) const;
@@ -92,10 +103,15 @@ class Trace {
   /// Bytes of buffers that had no memory when they were first used here.
   std::uint64_t pending_bytes() const { return pending_bytes_; }
 
+  /// Moves the nodes from `first` on to the end of `tail`, a trace of the same stream. What is left
+  /// may be keyed and launched, but nothing more is appended to it.
+  void split_off(std::size_t first, Trace& tail);
+  void swap(Trace& other) noexcept;
+
   /// Forgets everything and drops the buffers' references.
   void clear();
-  /// As clear(), but what a launch still needs goes to the caller, with the references to the buffers. The caller's
-  /// vectors are empty and their capacity comes back to the trace.
+  /// As clear(), but what a launch still needs goes to the caller, with the references to the
+  /// buffers. The caller's vectors are empty and their capacity comes back to the trace.
   void hand_over(std::vector<BufferUse>& buffers, std::vector<std::uint64_t>& params,
                  std::vector<std::uint32_t>& sources);
 
@@ -106,6 +122,8 @@ class Trace {
   TraceOperand use(const Input& input, std::span<const std::int64_t> sizes);
   void mark_written(TraceOperand operand) { buffers_[operand.buffer].written = true; }
   TraceOperand* operand_space(TraceNode& node, std::size_t count);
+  void append_from(const Trace& other, std::size_t node);
+  void truncate(std::size_t nodes);
   void forget();
 
   StreamId stream_;

@@ -1,0 +1,94 @@
+// spyre/lazy/trace_split.cpp — cuts a trace in two: the tail is recorded again, the head forgets it.
+#include <algorithm>
+#include <utility>
+
+#include "buffer_access.h"
+#include "spyre/lazy/trace.h"
+
+namespace spyre::lazy {
+
+void Trace::split_off(std::size_t first, Trace& tail) {
+  for (std::size_t node = first; node < nodes_.size(); ++node) tail.append_from(*this, node);
+  truncate(first);
+}
+
+void Trace::append_from(const Trace& other, std::size_t index) {
+  TraceNode node = other.nodes_[index];
+  const std::span<const TraceOperand> operands = other.operands(node);
+  std::size_t param = node.first_param;
+  node.first_param = static_cast<std::uint32_t>(params_.size());
+  TraceOperand* copy = operand_space(node, operands.size());
+  for (const TraceOperand operand : operands) {
+    if (!operand.is_buffer()) params_.push_back(other.params_[param++]);
+    *copy = operand;
+    if (!operand.is_scalar()) {
+      const Geometry g = other.geometries_[operand.geometry];
+      copy->geometry = geometries_.intern(g.type(), g.offset(), g.sizes(), g.strides());
+    }
+    if (operand.is_buffer()) copy->buffer = index_of(*other.buffers_[operand.buffer].buffer);
+    ++copy;
+  }
+  if (node.kind == TraceNode::Kind::Library) {
+    const auto bytes = other.attributes_of(index);
+    attributes_.insert(attributes_.end(), bytes.begin(), bytes.end());
+    node.attributes_end = static_cast<std::uint32_t>(attributes_.size());
+    node.call = static_cast<std::uint32_t>(calls_.size());
+    calls_.push_back(other.calls_[other.nodes_[index].call]);
+  }
+  nodes_.push_back(node);
+  sources_.push_back(other.sources_[index]);
+  for (const TraceOperand written : outputs(nodes_.back())) mark_written(written);
+}
+
+std::span<const std::byte> Trace::attributes_of(std::size_t index) const {
+  std::size_t first = 0;
+  for (std::size_t before = index; before-- > 0;)
+    if (nodes_[before].kind == TraceNode::Kind::Library) {
+      first = nodes_[before].attributes_end;
+      break;
+    }
+  return attributes().subspan(first, nodes_[index].attributes_end - first);
+}
+
+void Trace::truncate(std::size_t count) {
+  // Tables are numbered by first use, so what only the tail used stands at their ends.
+  std::size_t buffers = 0, geometries = 0, wide = 0, attributes = 0, calls = 0, params = 0;
+  for (BufferUse& use : buffers_) use.written = false;
+  nodes_.resize(count);
+  sources_.resize(count);
+  for (const TraceNode& node : nodes_) {
+    const std::span<const TraceOperand> all = operands(node);
+    for (const TraceOperand operand : all) {
+      if (!operand.is_buffer()) ++params;
+      if (operand.is_buffer()) buffers = std::max<std::size_t>(buffers, operand.buffer + 1U);
+      if (!operand.is_scalar())
+        geometries = std::max<std::size_t>(geometries, operand.geometry + 1U);
+    }
+    if (all.size() > TraceNode::kInline) wide += all.size();
+    if (node.kind == TraceNode::Kind::Library) attributes = node.attributes_end, ++calls;
+    for (const TraceOperand written : outputs(node)) mark_written(written);
+  }
+  for (std::size_t i = buffers; i < buffers_.size(); ++i) buffers_[i].buffer->drop_reference();
+  buffers_.resize(buffers);
+  geometries_.truncate(geometries);
+  wide_.resize(wide);
+  attributes_.resize(attributes);
+  calls_.resize(calls);
+  params_.resize(params);
+}
+
+void Trace::swap(Trace& other) noexcept {
+  std::swap(stream_, other.stream_);
+  std::swap(serial_, other.serial_);
+  std::swap(pending_bytes_, other.pending_bytes_);
+  nodes_.swap(other.nodes_);
+  wide_.swap(other.wide_);
+  std::swap(geometries_, other.geometries_);
+  buffers_.swap(other.buffers_);
+  params_.swap(other.params_);
+  attributes_.swap(other.attributes_);
+  calls_.swap(other.calls_);
+  sources_.swap(other.sources_);
+}
+
+}  // namespace spyre::lazy
