@@ -5,6 +5,7 @@
 #include <array>
 
 #include "partition.h"
+#include "passes/constants.h"
 #include "passes/dead_code.h"
 #include "passes/duplicates.h"
 #include "passes/fuse_columns.h"
@@ -29,6 +30,8 @@ struct FusionPass {
 };
 
 constexpr std::array kGraphPasses{
+    // Pointwise operations take the scalar itself instead of memory that was filled with it.
+    GraphPass{"constants", constants},
     // Equal operations on equal data are done once; the second one's readers read the first one's
     // result.
     GraphPass{"duplicates", duplicates},
@@ -74,6 +77,14 @@ std::uint32_t dead_nodes(const Graph& graph) {
   return static_cast<std::uint32_t>(std::ranges::count_if(graph.nodes, &Node::dead));
 }
 
+/// Shrinks with every change that a graph pass makes.
+std::size_t operands_in_memory(const Graph& graph) {
+  std::size_t count = 0;
+  for (const Node& node : graph.nodes)
+    if (!node.dead) count += 1 + std::ranges::count_if(graph.all_operands(node), &Operand::is_view);
+  return count;
+}
+
 /// Verifies, and reports what changed. Confined to one call of run_pipeline().
 class Runner {
  public:
@@ -82,12 +93,13 @@ class Runner {
   /// How many nodes died.
   std::uint32_t run(const GraphPass& pass, Graph& graph) const {
     if (disabled(options_.passes, pass.name)) return 0;
-    const std::uint32_t before = dead_nodes(graph);
+    const std::uint32_t dead_before = dead_nodes(graph);
+    const std::size_t before = options_.on_change ? operands_in_memory(graph) : 0;
     graph = pass.run(std::move(graph));
-    const std::uint32_t died = dead_nodes(graph) - before;
     if (options_.verify) check(pass.name, [&] { verify(graph); });
-    if (died != 0 && options_.on_change) options_.on_change(pass.name, print(graph));
-    return died;
+    if (options_.on_change && operands_in_memory(graph) != before)
+      options_.on_change(pass.name, print(graph));
+    return dead_nodes(graph) - dead_before;
   }
 
   void run(const FusionPass& pass, Partition& partition) const {
@@ -146,8 +158,9 @@ Plan run_pipeline(Graph graph, const PipelineOptions& options) {
   const Runner runner(options);
   if (options.verify) verify(graph);
   Plan plan;
-  plan.duplicate_ops = runner.run(kGraphPasses[0], graph);
-  plan.dead_ops = runner.run(kGraphPasses[1], graph);
+  runner.run(kGraphPasses[0], graph);
+  plan.duplicate_ops = runner.run(kGraphPasses[1], graph);
+  plan.dead_ops = runner.run(kGraphPasses[2], graph);
 
   const std::uint32_t died = dead_nodes(graph);
   {

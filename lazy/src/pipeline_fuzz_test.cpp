@@ -23,7 +23,7 @@ namespace {
 using kernels::Reduction;
 
 constexpr std::string_view kNoPasses =
-    "-duplicates,-dead_code,-fuse_rows,-fuse_columns,-fuse_pointwise";
+    "-constants,-duplicates,-dead_code,-fuse_rows,-fuse_columns,-fuse_pointwise";
 
 /// Writes one random program. Confined to one thread.
 class RandomProgram {
@@ -108,6 +108,11 @@ class RandomProgram {
     return static_cast<double>(below(3)) + (integers_ ? 0 : 0.5);
   }
 
+  void fill(const TestTensor& out) {
+    w.apply_into(out, "cast", {static_cast<double>(below(3))});
+    written_.push_back(out.buffer);
+  }
+
   /// A counter, converted to the type of `out`.
   void count(const TestTensor& out) {
     Dims strides;
@@ -123,8 +128,11 @@ class RandomProgram {
   void into_new() {
     const Dims shape = below(2) ? any().sizes : shapes_[below(shapes_.size())];
     const TestTensor out = w.empty(shape, type());
-    if (below(10) == 0) count(out), pool_.push_back(out);
-    else if (write(out)) pool_.push_back(out);
+    const std::size_t kind = below(10);
+    if (kind == 0) count(out);
+    else if (kind == 1) fill(out);
+    else if (!write(out)) return;
+    pool_.push_back(out);
   }
 
   void in_place() {
