@@ -1,7 +1,8 @@
 // spyre/engine/address_space.cpp — size classes over a reservation that is never backed by memory.
 //
-// Addresses cost nothing, so a class rounds up to a power of two and freed ranges wait in a list per class: taking
-// and giving back are a pop and a push. The reservation holds each class's peak at once, far above any card.
+// Addresses cost nothing, so sizes are rounded up to a power of two, each class has an equal part of the reservation,
+// and freed ranges wait in a list per class: taking and giving back are a pop and a push, and an address tells its
+// class and slot, by which its owner is found.
 #include "spyre/engine/address_space.h"
 
 #include <sys/mman.h>
@@ -16,11 +17,13 @@ namespace spyre::engine {
 namespace {
 
 constexpr Bytes kBlock = 128_B;
-constexpr Bytes kWanted = 8192_GiB, kSmallest = 16_GiB;
-
-std::size_t class_of(Bytes size) { return std::bit_width(std::max(size, kBlock).count - 1); }
+constexpr Bytes kWanted = 8192_GiB, kLeast = 64_GiB;
 
 }  // namespace
+
+std::size_t AddressSpace::class_of(Bytes size) {
+  return std::bit_width(std::max(size, kBlock).count - 1) - kSmallest;
+}
 
 void Tally::increase(std::int64_t amount) {
   current += amount;
@@ -34,53 +37,65 @@ void Tally::decrease(std::int64_t amount) {
 }
 
 AddressSpace::AddressSpace() {
-  for (std::uint64_t length = kWanted.count; length >= kSmallest.count; length /= 2) {
-    void* start = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  for (std::uint64_t length = kWanted.count; length >= kLeast.count; length /= 2) {
+    void* start =
+        mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) continue;
     begin_ = reinterpret_cast<std::uintptr_t>(start);
     length_ = length;
     return;
   }
-  throw OutOfDeviceMemory(str("device addresses: could not reserve even ", kSmallest, " of address space"));
+  throw OutOfDeviceMemory(
+      str("device addresses: could not reserve even ", kLeast, " of address space"));
 }
 
 AddressSpace::~AddressSpace() { munmap(reinterpret_cast<void*>(begin_), length_); }
 
-std::uintptr_t AddressSpace::from_class(std::size_t size_class) {
-  auto& free = free_[size_class];
-  if (!free.empty()) {
-    const std::uintptr_t address = free.back();
-    free.pop_back();
-    return address;
-  }
-  const std::uint64_t length = std::uint64_t{1} << size_class;
-  if (length > length_ - used_) {
-    throw OutOfDeviceMemory(str("device addresses: asked for ", Bytes{length}, "; used ", Bytes{used_}, " of ",
-                                Bytes{length_}));
-  }
-  const std::uintptr_t address = begin_ + used_;
-  used_ += length;
-  return address;
-}
-
-std::uintptr_t AddressSpace::take(Bytes size) {
+std::uintptr_t AddressSpace::take(Bytes size, void* owner) {
   if (size.count == 0) return 0;
-  if (size.count > length_) throw OutOfDeviceMemory(str("device addresses: asked for ", size, " of ", Bytes{length_}));
+  const std::size_t index = class_of(size);
   const Lock lock(mutex_);
-  const std::uintptr_t address = from_class(class_of(size));
+  SizeClass* size_class = index < kClasses ? &classes_[index] : nullptr;
+  const std::uint64_t length = std::uint64_t{1} << (index + kSmallest);
+  if (size_class == nullptr ||
+      (size_class->free.empty() && (size_class->owners.size() + 1) * length > part())) {
+    throw OutOfDeviceMemory(
+        str("device addresses: asked for ", size, "; none of that size are left"));
+  }
+  if (size_class->free.empty()) {
+    size_class->free.push_back(static_cast<std::uint32_t>(size_class->owners.size()));
+    size_class->owners.push_back(nullptr);
+  }
+  const std::uint32_t slot = size_class->free.back();
+  size_class->free.pop_back();
+  size_class->owners[slot] = owner;
   tally_.storages.increase(1);
   tally_.requested.increase(static_cast<std::int64_t>(size.count));
   tally_.bytes.increase(static_cast<std::int64_t>(size.rounded_up(kBlock).count));
-  return address;
+  return start_of(index) + slot * length;
 }
 
 void AddressSpace::give_back(std::uintptr_t address, Bytes size) {
   if (address == 0) return;
+  const std::size_t index = class_of(size);
+  const auto slot = static_cast<std::uint32_t>((address - start_of(index)) >> (index + kSmallest));
   const Lock lock(mutex_);
-  free_[class_of(size)].push_back(address);
+  classes_[index].owners[slot] = nullptr;
+  classes_[index].free.push_back(slot);
   tally_.storages.decrease(1);
   tally_.requested.decrease(static_cast<std::int64_t>(size.count));
   tally_.bytes.decrease(static_cast<std::int64_t>(size.rounded_up(kBlock).count));
+}
+
+void* AddressSpace::owner_of(std::uintptr_t address) const {
+  if (!holds(address)) return nullptr;
+  const std::size_t index = (address - begin_) / part();
+  const std::uint64_t within = address - start_of(index),
+                      length = std::uint64_t{1} << (index + kSmallest);
+  const Lock lock(mutex_);
+  const auto& owners = classes_[index].owners;
+  return within % length == 0 && within / length < owners.size() ? owners[within / length]
+                                                                 : nullptr;
 }
 
 StorageTally AddressSpace::tally() const {
@@ -90,7 +105,8 @@ StorageTally AddressSpace::tally() const {
 
 void AddressSpace::reset_accumulated() {
   const Lock lock(mutex_);
-  for (Tally* tally : {&tally_.storages, &tally_.bytes, &tally_.requested}) tally->reset_accumulated();
+  for (Tally* tally : {&tally_.storages, &tally_.bytes, &tally_.requested})
+    tally->reset_accumulated();
 }
 
 void AddressSpace::reset_peak() {

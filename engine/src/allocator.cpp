@@ -15,7 +15,8 @@ namespace spyre::engine {
 namespace {
 
 void report_to_profiler(std::uintptr_t address, std::int64_t change, DeviceEntry& entry) {
-  if (!c10::memoryProfilingEnabled()) [[likely]] return;
+  if (!c10::memoryProfilingEnabled()) [[likely]]
+    return;
   const auto allocated = static_cast<std::size_t>(entry.addresses.tally().bytes.current);
   const std::size_t reserved = entry.device.card().memory_stats().reserved.count;
   c10::reportMemoryUsageToProfiler(reinterpret_cast<void*>(address), change, allocated, reserved,
@@ -47,7 +48,8 @@ void fill(c10::CachingAllocator::StatArray& target, const Tally& tally) {
 }
 
 Tally tally_of(Bytes current, Bytes peak) {
-  const auto now = static_cast<std::int64_t>(current.count), most = static_cast<std::int64_t>(peak.count);
+  const auto now = static_cast<std::int64_t>(current.count),
+             most = static_cast<std::int64_t>(peak.count);
   return {.current = now, .peak = most, .allocated = now, .freed = 0};
 }
 
@@ -56,9 +58,12 @@ class Allocator final : public c10::DeviceAllocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     return bounded([&] { return new_memory({bytes}, current_device()); });
   }
-  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }   // the context is not the address
+  c10::DeleterFnPtr raw_deleter() const override {
+    return nullptr;
+  }  // the context is not the address
   void copy_data(void*, const void*, std::size_t) const override {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "spyre: a device address cannot be copied by the host; copy tensors");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, "spyre: a device address cannot be copied by the host; copy tensors");
   }
 
   bool initialized() override { return Runtime::running() != nullptr; }
@@ -94,8 +99,10 @@ c10::CachingDeviceAllocator::DeviceStats Allocator::getDeviceStats(c10::DeviceIn
   fill(stats.active_bytes, tally_of(card.allocated, card.peak_allocated));
   fill(stats.reserved_bytes, tally_of(card.reserved, card.peak_reserved));
   fill(stats.inactive_split_bytes, tally_of(card.reserved - card.allocated, {}));
-  const auto live = static_cast<std::int64_t>(card.live), allocations = static_cast<std::int64_t>(card.allocations);
-  fill(stats.active, {.current = live, .peak = live, .allocated = allocations, .freed = allocations - live});
+  const auto live = static_cast<std::int64_t>(card.live),
+             allocations = static_cast<std::int64_t>(card.allocations);
+  fill(stats.active,
+       {.current = live, .peak = live, .allocated = allocations, .freed = allocations - live});
   stats.num_device_alloc = allocations;
   stats.num_device_free = static_cast<std::int64_t>(card.frees);
   return stats;
@@ -112,22 +119,30 @@ void check_fits(DeviceEntry& entry, Bytes size) {
 c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device) {
   DeviceEntry& entry = Runtime::get().entry(device);
   check_fits(entry, size);
-  const std::uintptr_t address = entry.addresses.take(size);
-  lazy::Buffer* buffer = entry.device.create_buffer(size).release();
-  buffer->set_mark(address);
+  lazy::BufferRef owned = entry.device.create_buffer(size);
+  const std::uintptr_t address = entry.addresses.take(size, owned.get());
+  owned->set_mark(address);
   report_to_profiler(address, static_cast<std::int64_t>(size.count), entry);
-  return {reinterpret_cast<void*>(address), buffer, &release, c10::Device(c10::DeviceType::PrivateUse1, entry.index)};
+  return {reinterpret_cast<void*>(address), owned.release(), &release,
+          c10::Device(c10::DeviceType::PrivateUse1, entry.index)};
 }
 
 lazy::Buffer& buffer_behind(const c10::DataPtr& pointer) {
-  if (pointer.get_deleter() != &release) {
-    throw TypeMismatch(str("spyre: a tensor on ", pointer.device().str(), " without a device buffer"));
-  }
-  return *static_cast<lazy::Buffer*>(pointer.get_context());
+  if (pointer.get_deleter() == &release) [[likely]]
+    return *static_cast<lazy::Buffer*>(pointer.get_context());
+  // Made from a bare device address: at::from_blob, which PyTorch's own storage writer uses.
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer.get());
+  Runtime& runtime = Runtime::get();
+  void* owner =
+      runtime.holds(address) ? runtime.entry_holding(address).addresses.owner_of(address) : nullptr;
+  if (owner == nullptr)
+    throw TypeMismatch(
+        str("spyre: a tensor on ", pointer.device().str(), " without a device buffer"));
+  return *static_cast<lazy::Buffer*>(owner);
 }
 
 c10::DeviceAllocator& device_allocator() {
-  static auto* allocator = new Allocator;   // outlives every storage
+  static auto* allocator = new Allocator;  // outlives every storage
   return *allocator;
 }
 

@@ -25,10 +25,13 @@
 namespace spyre::engine {
 namespace {
 
-bool same_bits(const at::Tensor& a, const at::Tensor& b) { return a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg(); }
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
+}
 
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
-  return a.sizes() == b.sizes() && (a.strides() == b.strides() || (a.is_contiguous() && b.is_contiguous()));
+  return a.sizes() == b.sizes() &&
+         (a.strides() == b.strides() || (a.is_contiguous() && b.is_contiguous()));
 }
 
 Bytes offset_of(const at::Tensor& tensor) {
@@ -38,7 +41,7 @@ Bytes offset_of(const at::Tensor& tensor) {
 /// The same memory as elements that the device can move: native types as they are, others as integers of their size.
 at::Tensor movable(const at::Tensor& tensor) {
   if (native_type(tensor.scalar_type()).has_value()) return tensor;
-  constexpr std::size_t kWide = 16;   // complex128: two int64 each
+  constexpr std::size_t kWide = 16;  // complex128: two int64 each
   if (tensor.itemsize() == kWide) {
     auto sizes = tensor.sizes().vec(), strides = tensor.strides().vec();
     for (std::int64_t& stride : strides) stride *= 2;
@@ -58,7 +61,8 @@ void record_copy(const at::Tensor& source, const at::Tensor& target) {
 }
 
 bool device_can_copy(const at::Tensor& source, const at::Tensor& target) {
-  const bool native = native_type(source.scalar_type()).has_value() && native_type(target.scalar_type()).has_value();
+  const bool native = native_type(source.scalar_type()).has_value() &&
+                      native_type(target.scalar_type()).has_value();
   return same_bits(source, target) && target.dim() < static_cast<std::int64_t>(kMaxRank) &&
          (native || source.scalar_type() == target.scalar_type());
 }
@@ -81,30 +85,33 @@ at::Tensor dense(const at::Tensor& tensor) {
 }
 
 at::Tensor host_tensor_like(const at::Tensor& tensor) {
-  at::Tensor host = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
+  at::Tensor host =
+      at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
   host._set_conj(tensor.is_conj());
   host._set_neg(tensor.is_neg());
   return host;
 }
 
 bool may_transfer_directly(const at::Tensor& host, const at::Tensor& device) {
-  return host.scalar_type() == device.scalar_type() && same_bits(host, device) && same_layout(host, device);
+  return host.scalar_type() == device.scalar_type() && same_bits(host, device) &&
+         same_layout(host, device);
 }
 
 void upload(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
   std::shared_ptr<const void> keep = non_blocking ? pinned_block(source.const_data_ptr()) : nullptr;
   const bool blocking = keep == nullptr;
   lazy_device(target).upload(current_stream(target.device()), buffer_of(target), offset_of(target),
-                             static_cast<const std::byte*>(source.const_data_ptr()), {target.nbytes()}, blocking,
-                             std::move(keep));
+                             static_cast<const std::byte*>(source.const_data_ptr()),
+                             {target.nbytes()}, blocking, std::move(keep));
 }
 
 void download(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
   std::shared_ptr<const void> keep = non_blocking ? pinned_block(target.const_data_ptr()) : nullptr;
   const bool blocking = keep == nullptr;
-  lazy_device(source).download(current_stream(source.device()), buffer_of(source), offset_of(source),
-                               static_cast<std::byte*>(target.mutable_data_ptr()), {source.nbytes()},
-                               lazy::FlushReason::DeviceToHost, blocking, std::move(keep));
+  lazy_device(source).download(
+      current_stream(source.device()), buffer_of(source), offset_of(source),
+      static_cast<std::byte*>(target.mutable_data_ptr()), {source.nbytes()},
+      lazy::FlushReason::DeviceToHost, blocking, std::move(keep));
 }
 
 void copy_up(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
@@ -157,15 +164,17 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& targ
 }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
-  TORCH_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  TORCH_CHECK(self.numel() == 1, "a Tensor with ", self.numel(),
+              " elements cannot be converted to Scalar");
   alignas(16) std::array<std::byte, 16> value{};
-  lazy_device(self).download(current_stream(self.device()), buffer_of(self), offset_of(self), value.data(),
-                             {self.itemsize()}, lazy::FlushReason::Item);
+  lazy_device(self).download(current_stream(self.device()), buffer_of(self), offset_of(self),
+                             value.data(), {self.itemsize()}, lazy::FlushReason::Item);
   at::Scalar scalar;
-  AT_DISPATCH_V2(self.scalar_type(), "_local_scalar_dense",
-                 AT_WRAP([&] { scalar = at::Scalar(*reinterpret_cast<const scalar_t*>(value.data())); }),
-                 AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_COMPLEX_TYPES), at::kComplexHalf, at::kHalf, at::kBool,
-                 at::kBFloat16, AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOAT8_TYPES));
+  AT_DISPATCH_V2(
+      self.scalar_type(), "_local_scalar_dense",
+      AT_WRAP([&] { scalar = at::Scalar(*reinterpret_cast<const scalar_t*>(value.data())); }),
+      AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_COMPLEX_TYPES), at::kComplexHalf, at::kHalf, at::kBool,
+      at::kBFloat16, AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOAT8_TYPES));
   return scalar;
 }
 
@@ -183,14 +192,16 @@ at::Tensor host_copy(const at::Tensor& tensor) {
 
 void copy_bytes(lazy::Buffer& source, lazy::Buffer& target, Bytes length) {
   const std::int64_t count = static_cast<std::int64_t>(length.count), stride = 1;
-  const lazy::Input input = lazy::Input::of({.buffer = &source, .dtype = DType::U8, .strides = {&stride, 1}});
-  source.device().record(current_stream(c10::Device(c10::DeviceType::PrivateUse1)),
-                         lazy::Pointwise{.op = words().copy,
-                                         .compute = DType::U8,
-                                         .result = DType::U8,
-                                         .sizes = {&count, 1},
-                                         .inputs = {&input, 1},
-                                         .output = {.buffer = &target, .dtype = DType::U8, .strides = {&stride, 1}}});
+  const lazy::Input input =
+      lazy::Input::of({.buffer = &source, .dtype = DType::U8, .strides = {&stride, 1}});
+  source.device().record(
+      current_stream(c10::Device(c10::DeviceType::PrivateUse1)),
+      lazy::Pointwise{.op = words().copy,
+                      .compute = DType::U8,
+                      .result = DType::U8,
+                      .sizes = {&count, 1},
+                      .inputs = {&input, 1},
+                      .output = {.buffer = &target, .dtype = DType::U8, .strides = {&stride, 1}}});
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

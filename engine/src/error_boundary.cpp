@@ -6,13 +6,11 @@
 namespace spyre::engine {
 namespace {
 
-template <class C10Error>
-[[noreturn]] void raise(const Error& error) {
+template <class C10Error> [[noreturn]] void raise(const Error& error) {
   throw C10Error({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, error.what());
 }
 
-template <class Kind>
-bool is(const Error& error) {
+template <class Kind> bool is(const Error& error) {
   return dynamic_cast<const Kind*>(&error) != nullptr;
 }
 
@@ -25,7 +23,8 @@ void rethrow_as_c10(const Error& error) {
   if (is<Unsupported>(error)) raise<c10::NotImplementedError>(error);
   if (is<OutOfDeviceMemory>(error)) raise<c10::OutOfMemoryError>(error);
   if (is<DeviceFault>(error)) {
-    throw c10::AcceleratorError({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, 1, error.what());
+    throw c10::AcceleratorError({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, 1,
+                                error.what());
   }
   raise<c10::Error>(error);
 }

@@ -15,22 +15,26 @@ namespace spyre::engine {
 namespace {
 
 void check_kernel(const c10::OperatorHandle& op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), "Could not run '",
-                              op.operator_name(), "' on 'spyre': neither the device nor the CPU has a kernel for it");
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU),
+                              "Could not run '", op.operator_name(),
+                              "' on 'spyre': neither the device nor the CPU has a kernel for it");
 }
 
 void count_and_apply_policy(const std::string& name) {
   Runtime& runtime = Runtime::get();
   const FallbackPolicy policy = runtime.fallback_policy();
-  TORCH_CHECK_NOT_IMPLEMENTED(policy != FallbackPolicy::Error, name,
-                              ": no kernel on spyre; running it on the host is forbidden by SPYRE_FALLBACK=error");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      policy != FallbackPolicy::Error, name,
+      ": no kernel on spyre; running it on the host is forbidden by SPYRE_FALLBACK=error");
   const bool first = runtime.fallbacks().count(name);
-  if (first && policy == FallbackPolicy::Warn) TORCH_WARN(name, ": no kernel on spyre, runs on the host");
+  if (first && policy == FallbackPolicy::Warn)
+    TORCH_WARN(name, ": no kernel on spyre, runs on the host");
   log(LogChannel::Fallback, [&] { return str(name, " runs on the host"); });
 }
 
 lazy::FlushReason reason_for(const c10::OperatorHandle& op) {
-  const bool data_dependent = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  const bool data_dependent =
+      op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   return data_dependent ? lazy::FlushReason::DataDependent : lazy::FlushReason::HostOp;
 }
 

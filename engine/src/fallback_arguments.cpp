@@ -40,8 +40,7 @@ bool may_stay_on_host(const c10::FunctionSchema& schema, std::size_t argument) {
   });
 }
 
-template <class Visit>
-void for_each_tensor(const c10::IValue& value, Visit&& visit) {
+template <class Visit> void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   if (value.isTensor()) return visit(value.toTensor());
   if (value.isTensorList()) {
     for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor);
@@ -53,8 +52,7 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
 }
 
 /// The value with every tensor replaced by what `change` gives for it.
-template <class Change>
-c10::IValue with_tensors(const c10::IValue& value, Change&& change) {
+template <class Change> c10::IValue with_tensors(const c10::IValue& value, Change&& change) {
   if (value.isTensor()) return change(value.toTensor());
   if (value.isTensorList()) {
     c10::List<at::Tensor> changed;
@@ -71,9 +69,11 @@ c10::IValue with_tensors(const c10::IValue& value, Change&& change) {
   return value;
 }
 
-[[noreturn]] void refuse_two_devices(c10::Device first, c10::Device second, const c10::FunctionSchema& schema) {
-  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", first, " and ",
-              second, "! (when checking arguments of ", schema.operator_name(), ")");
+[[noreturn]] void refuse_two_devices(c10::Device first, c10::Device second,
+                                     const c10::FunctionSchema& schema) {
+  TORCH_CHECK(
+      false, "Expected all tensors to be on the same device, but found at least two devices, ",
+      first, " and ", second, "! (when checking arguments of ", schema.operator_name(), ")");
 }
 
 void check_devices(const c10::FunctionSchema& schema, const Stack& stack, c10::Device device) {
@@ -102,7 +102,7 @@ at::Generator host_generator(const c10::IValue& given, c10::Device device) {
   const std::optional<at::Generator> own =
       given.isNone() ? std::nullopt : std::optional<at::Generator>(given.toGenerator());
   const PhiloxState state = reserve(own, device, 1);
-  std::uint64_t mixed = state.seed + (state.offset + 1) * 0x9e3779b97f4a7c15ULL;   // splitmix64
+  std::uint64_t mixed = state.seed + (state.offset + 1) * 0x9e3779b97f4a7c15ULL;  // splitmix64
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
   return at::detail::createCPUGenerator(mixed ^ (mixed >> 31));
@@ -117,7 +117,8 @@ c10::Device device_of_call(const c10::OperatorHandle& op, const Stack& stack) {
   std::optional<c10::Device> by_tensor, by_argument;
   for (const c10::IValue& value : torch::jit::last(stack, schema.arguments().size())) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (!by_tensor.has_value() && tensor.defined() && is_spyre(tensor.device())) by_tensor = tensor.device();
+      if (!by_tensor.has_value() && tensor.defined() && is_spyre(tensor.device()))
+        by_tensor = tensor.device();
     });
     if (value.isDevice() && is_spyre(value.toDevice())) by_argument = value.toDevice();
   }
@@ -127,7 +128,8 @@ c10::Device device_of_call(const c10::OperatorHandle& op, const Stack& stack) {
   return device.has_index() ? device : here;
 }
 
-void arguments_to_host(const c10::OperatorHandle& op, Stack& stack, c10::Device device, HostViews& views) {
+void arguments_to_host(const c10::OperatorHandle& op, Stack& stack, c10::Device device,
+                       HostViews& views) {
   const auto& arguments = op.schema().arguments();
   const std::size_t first = stack.size() - arguments.size();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -144,15 +146,18 @@ void arguments_to_host(const c10::OperatorHandle& op, Stack& stack, c10::Device 
   }
 }
 
-void results_to_device(const c10::OperatorHandle& op, Stack& stack, c10::Device device, HostViews& views) {
+void results_to_device(const c10::OperatorHandle& op, Stack& stack, c10::Device device,
+                       HostViews& views) {
   const c10::FunctionSchema& schema = op.schema();
   const std::size_t count = schema.returns().size(), first = stack.size() - count;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool stays = std::ranges::any_of(
-        kHostResults, [&](const HostResult& row) { return row.op == schema.name() && row.position == i; });
+    const bool stays = std::ranges::any_of(kHostResults, [&](const HostResult& row) {
+      return row.op == schema.name() && row.position == i;
+    });
     if (stays) continue;
     c10::IValue& value = stack[first + i];
-    value = with_tensors(value, [&](const at::Tensor& tensor) { return views.device_side(tensor, device); });
+    value = with_tensors(
+        value, [&](const at::Tensor& tensor) { return views.device_side(tensor, device); });
   }
 }
 

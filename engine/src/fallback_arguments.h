@@ -13,9 +13,11 @@ c10::Device device_of_call(const c10::OperatorHandle& op, const torch::jit::Stac
 
 /// Replaces the arguments on the stack: tensors by CPU views, devices by the CPU, generators by a CPU generator that is
 /// seeded from the device's.
-void arguments_to_host(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device, HostViews& views);
+void arguments_to_host(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device,
+                       HostViews& views);
 
 /// Replaces the results on the stack by tensors on `device`.
-void results_to_device(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device, HostViews& views);
+void results_to_device(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device,
+                       HostViews& views);
 
 }  // namespace spyre::engine

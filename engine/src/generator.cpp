@@ -22,7 +22,8 @@ constexpr std::int64_t kStateBytes = sizeof(PhiloxState);
 class Generator final : public c10::GeneratorImpl {
  public:
   explicit Generator(c10::DeviceIndex device)
-      : GeneratorImpl({c10::DeviceType::PrivateUse1, device}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+      : GeneratorImpl({c10::DeviceType::PrivateUse1, device},
+                      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
   static c10::DeviceType device_type() { return c10::DeviceType::PrivateUse1; }
 
@@ -45,7 +46,7 @@ class Generator final : public c10::GeneratorImpl {
 
  private:
   Generator* clone_impl() const override {
-    auto* copy = new Generator(device().index());   // owned by the caller's intrusive_ptr
+    auto* copy = new Generator(device().index());  // owned by the caller's intrusive_ptr
     copy->state_ = state_;
     return copy;
   }
@@ -53,10 +54,11 @@ class Generator final : public c10::GeneratorImpl {
 };
 
 void Generator::set_state(const c10::TensorImpl& state) {
-  TORCH_CHECK_TYPE(state.layout() == c10::kStrided && state.device_type() == c10::kCPU && state.dtype() == at::kByte,
+  TORCH_CHECK_TYPE(state.layout() == c10::kStrided && state.device_type() == c10::kCPU &&
+                       state.dtype() == at::kByte,
                    "RNG state must be a torch.ByteTensor");
-  TORCH_CHECK(state.numel() == kStateBytes && state.is_contiguous(), "RNG state of spyre has ", kStateBytes,
-              " bytes; got ", state.numel());
+  TORCH_CHECK(state.numel() == kStateBytes && state.is_contiguous(), "RNG state of spyre has ",
+              kStateBytes, " bytes; got ", state.numel());
   std::memcpy(&state_, state.data(), sizeof(state_));
 }
 
@@ -68,7 +70,8 @@ c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const {
 
 c10::DeviceIndex resolved(c10::DeviceIndex device) {
   const c10::DeviceIndex index = device < 0 ? current_device() : device;
-  TORCH_CHECK(index < device_count(), "spyre: device index ", static_cast<int>(index), " is out of range");
+  TORCH_CHECK(index < device_count(), "spyre: device index ", static_cast<int>(index),
+              " is out of range");
   return index;
 }
 
@@ -90,13 +93,17 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
   return defaults()[static_cast<std::size_t>(resolved(device))];
 }
 
-at::Generator new_generator(c10::DeviceIndex device) { return at::make_generator<Generator>(resolved(device)); }
+at::Generator new_generator(c10::DeviceIndex device) {
+  return at::make_generator<Generator>(resolved(device));
+}
 
-PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device, std::uint64_t count) {
+PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device,
+                    std::uint64_t count) {
   const bool given = generator.has_value() && generator->defined();
   at::Generator used = given ? *generator : default_generator(device.index());
   if (used.device().type() != c10::DeviceType::PrivateUse1) {
-    throw TypeMismatch(str("expected a 'spyre' device type for generator but found '", used.device().str(), "'"));
+    throw TypeMismatch(
+        str("expected a 'spyre' device type for generator but found '", used.device().str(), "'"));
   }
   auto* own = used.get<Generator>();
   const std::lock_guard lock(own->mutex_);

@@ -17,21 +17,25 @@ constexpr std::size_t kMaxDevices = 64;
 
 struct Current {
   c10::DeviceIndex device = 0;
-  std::array<StreamId, kMaxDevices> streams{};   // 0: the default stream
+  std::array<StreamId, kMaxDevices> streams{};  // 0: the default stream
 };
 thread_local Current current;
 
 void check_index(c10::DeviceIndex index) {
   TORCH_CHECK(index >= 0 && index < device_count(), "spyre: device index ", static_cast<int>(index),
-              " is out of range; this process sees ", static_cast<int>(device_count()), " device(s)");
+              " is out of range; this process sees ", static_cast<int>(device_count()),
+              " device(s)");
 }
 
 c10::Device device_at(c10::DeviceIndex index) { return {c10::DeviceType::PrivateUse1, index}; }
 
-c10::DeviceIndex index_of(c10::Device device) { return device.has_index() ? device.index() : current.device; }
+c10::DeviceIndex index_of(c10::Device device) {
+  return device.has_index() ? device.index() : current.device;
+}
 
 c10::Stream as_torch(c10::DeviceIndex device, StreamId stream) {
-  return c10::Stream(c10::Stream::UNSAFE, device_at(device), static_cast<c10::StreamId>(stream.value));
+  return c10::Stream(c10::Stream::UNSAFE, device_at(device),
+                     static_cast<c10::StreamId>(stream.value));
 }
 
 c10::DeviceCapability capability() {
@@ -39,7 +43,8 @@ c10::DeviceCapability capability() {
   types.capability_data.capability_bits = 0;
   for (int i = 0; i < static_cast<int>(c10::NUMBER_OF_DEVICE_CAPABILITIES); ++i) {
     const auto type = static_cast<c10::ScalarType>(i);
-    if (native_type(type).has_value()) types.capability_data.capability_bits |= std::uint64_t{1} << i;
+    if (native_type(type).has_value())
+      types.capability_data.capability_bits |= std::uint64_t{1} << i;
   }
   return types;
 }
@@ -52,7 +57,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
 
   c10::Device getDevice() const override { return device_at(current.device); }
   void setDevice(c10::Device device) const override { exchange_device(index_of(device)); }
-  c10::Device exchangeDevice(c10::Device device) const override { return device_at(exchange_device(index_of(device))); }
+  c10::Device exchangeDevice(c10::Device device) const override {
+    return device_at(exchange_device(index_of(device)));
+  }
   void uncheckedSetDevice(c10::Device device) const noexcept override {
     if (device.has_index()) current.device = device.index();
   }
@@ -60,7 +67,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Stream getStream(c10::Device device) const override {
     return as_torch(index_of(device), current_stream_on(index_of(device)));
   }
-  c10::Stream getDefaultStream(c10::Device device) const override { return as_torch(index_of(device), StreamId{}); }
+  c10::Stream getDefaultStream(c10::Device device) const override {
+    return as_torch(index_of(device), StreamId{});
+  }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
     DeviceEntry& entry = Runtime::get().entry(index_of(device));
     return as_torch(entry.index, entry.streams.next_shared(high_priority));
@@ -70,7 +79,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     return as_torch(entry.index, entry.streams.create(priority));
   }
   c10::Stream exchangeStream(c10::Stream stream) const override {
-    return as_torch(stream.device_index(), exchange_stream(stream.device_index(), stream_of(stream)));
+    return as_torch(stream.device_index(),
+                    exchange_stream(stream.device_index(), stream_of(stream)));
   }
   bool queryStream(const c10::Stream& stream) const override {
     return bounded([&] { return lazy_device(stream.device()).idle(stream_of(stream)); });
@@ -82,13 +92,22 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     bounded([&] { Runtime::get().device(device).synchronize_all(); });
   }
 
-  void record(void** event, const c10::Stream& stream, const c10::DeviceIndex, const c10::EventFlag) const override {
+  void record(void** event, const c10::Stream& stream, const c10::DeviceIndex,
+              const c10::EventFlag) const override {
     bounded([&] { record_event(event, stream); });
   }
-  void block(void* event, const c10::Stream& stream) const override { bounded([&] { block_on_event(event, stream); }); }
-  bool queryEvent(void* event) const override { return bounded([&] { return event_reached(event); }); }
-  void synchronizeEvent(void* event) const override { bounded([&] { synchronize_event(event); }); }
-  void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override { destroy_event(event); }
+  void block(void* event, const c10::Stream& stream) const override {
+    bounded([&] { block_on_event(event, stream); });
+  }
+  bool queryEvent(void* event) const override {
+    return bounded([&] { return event_reached(event); });
+  }
+  void synchronizeEvent(void* event) const override {
+    bounded([&] { synchronize_event(event); });
+  }
+  void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
+    destroy_event(event);
+  }
   double elapsedTime(void* first, void* second, const c10::DeviceIndex) const override {
     return bounded([&] { return modelled_milliseconds_between(first, second); });
   }
@@ -103,7 +122,9 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
   return std::exchange(current.device, index);
 }
 
-StreamId current_stream_on(c10::DeviceIndex device) noexcept { return current.streams[static_cast<std::size_t>(device)]; }
+StreamId current_stream_on(c10::DeviceIndex device) noexcept {
+  return current.streams[static_cast<std::size_t>(device)];
+}
 
 StreamId exchange_stream(c10::DeviceIndex device, StreamId stream) {
   check_index(device);
@@ -111,7 +132,7 @@ StreamId exchange_stream(c10::DeviceIndex device, StreamId stream) {
 }
 
 const c10::impl::DeviceGuardImplInterface& device_guard() {
-  static const auto* guard = new Guard;   // PyTorch never lets go of it
+  static const auto* guard = new Guard;  // PyTorch never lets go of it
   return *guard;
 }
 

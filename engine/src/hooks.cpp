@@ -16,18 +16,24 @@ class Hooks final : public at::PrivateUse1HooksInterface {
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return device_count() > 0; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return Runtime::running() != nullptr; }
-  void init() const override {}   // the runtime starts at first use
+  void init() const override {}  // the runtime starts at first use
 
   c10::DeviceIndex deviceCount() const override { return device_count(); }
   c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
   void setCurrentDevice(c10::DeviceIndex device) const override { exchange_device(device); }
-  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override { return exchange_device(device); }
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
+    return exchange_device(device);
+  }
   c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
     return device < 0 ? current_device() : exchange_device(device);
   }
 
-  const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override { return default_generator(device); }
-  at::Generator getNewGenerator(c10::DeviceIndex device) const override { return new_generator(device); }
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
+    return default_generator(device);
+  }
+  at::Generator getNewGenerator(c10::DeviceIndex device) const override {
+    return new_generator(device);
+  }
 
   bool isPinnedPtr(const void* data) const override { return pinned_block(data) != nullptr; }
   at::Allocator* getPinnedMemoryAllocator() const override { return &pinned_allocator(); }
@@ -45,7 +51,7 @@ class Hooks final : public at::PrivateUse1HooksInterface {
 }  // namespace
 
 at::PrivateUse1HooksInterface& hooks() {
-  static auto* instance = new Hooks;   // PyTorch never lets go of it
+  static auto* instance = new Hooks;  // PyTorch never lets go of it
   return *instance;
 }
 

@@ -14,7 +14,8 @@ namespace spyre::engine {
 namespace {
 
 void copy_wrapped_number(const at::Tensor& from, const at::Tensor& to) {
-  if (from.unsafeGetTensorImpl()->is_wrapped_number()) to.unsafeGetTensorImpl()->set_wrapped_number(true);
+  if (from.unsafeGetTensorImpl()->is_wrapped_number())
+    to.unsafeGetTensorImpl()->set_wrapped_number(true);
 }
 
 void copy_bits(const at::Tensor& from, const at::Tensor& to) {
@@ -31,8 +32,8 @@ c10::Storage HostViews::host_storage(const at::Tensor& tensor) {
   if (known != storages_.end()) return known->host;
   lazy::Buffer& buffer = buffer_of(tensor);
   void* address = buffer.size().count == 0 ? nullptr
-                                           : buffer.device().host_address(current_stream(tensor.device()), buffer,
-                                                                          reason_);
+                                           : buffer.device().host_address(
+                                                 current_stream(tensor.device()), buffer, reason_);
   // Resizable, with the CPU's allocator: an out= kernel may move the view to memory of its own.
   auto host = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<std::int64_t>(impl->nbytes())),
@@ -43,11 +44,13 @@ c10::Storage HostViews::host_storage(const at::Tensor& tensor) {
 }
 
 at::Tensor HostViews::view(const at::Tensor& tensor) {
-  const auto known = std::ranges::find_if(pairs_, [&](const Pair& pair) { return pair.device.is_same(tensor); });
+  const auto known =
+      std::ranges::find_if(pairs_, [&](const Pair& pair) { return pair.device.is_same(tensor); });
   if (known != pairs_.end()) return known->host;
   at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
       host_storage(tensor), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
-  host.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  host.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides(),
+                                                    tensor.storage_offset());
   copy_bits(tensor, host);
   pairs_.push_back({.device = tensor, .host = host});
   return host;
@@ -55,10 +58,12 @@ at::Tensor HostViews::view(const at::Tensor& tensor) {
 
 at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device device) {
   TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == c10::kStrided && !result.is_quantized(),
-                              "spyre: only dense strided tensors; the host gave ", result.toString());
+                              "spyre: only dense strided tensors; the host gave ",
+                              result.toString());
   const bool dense = result.is_non_overlapping_and_dense();
-  at::Tensor tensor = dense ? empty_strided(result.sizes(), result.strides(), result.scalar_type(), device)
-                            : empty(result.sizes(), result.scalar_type(), device);
+  at::Tensor tensor =
+      dense ? empty_strided(result.sizes(), result.strides(), result.scalar_type(), device)
+            : empty(result.sizes(), result.scalar_type(), device);
   copy_from_host(result, tensor);
   bytes_created_ += tensor.nbytes();
   copy_wrapped_number(result, tensor);
@@ -67,24 +72,32 @@ at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device de
 
 at::Tensor HostViews::device_side(const at::Tensor& result, c10::Device device) {
   if (!result.defined() || !result.is_cpu()) return result;
-  const auto argument = std::ranges::find_if(pairs_, [&](const Pair& pair) { return pair.host.is_same(result); });
+  const auto argument =
+      std::ranges::find_if(pairs_, [&](const Pair& pair) { return pair.host.is_same(result); });
   if (argument != pairs_.end()) return argument->device;
   if (result.layout() != c10::kStrided) return new_device_tensor(result, device);
-  const auto shared = std::ranges::find_if(
-      storages_, [&](const Shared& s) { return s.host.unsafeGetStorageImpl() == result.storage().unsafeGetStorageImpl(); });
-  if (shared == storages_.end() || result.storage().data() != shared->address) return new_device_tensor(result, device);
-  const auto owner = std::ranges::find_if(
-      pairs_, [&](const Pair& pair) { return pair.device.storage().unsafeGetStorageImpl() == shared->device; });
-  at::Tensor view = alias(owner->device, result.scalar_type(), result.sizes(), result.strides(), result.storage_offset());
+  const auto shared = std::ranges::find_if(storages_, [&](const Shared& s) {
+    return s.host.unsafeGetStorageImpl() == result.storage().unsafeGetStorageImpl();
+  });
+  if (shared == storages_.end() || result.storage().data() != shared->address)
+    return new_device_tensor(result, device);
+  const auto owner = std::ranges::find_if(pairs_, [&](const Pair& pair) {
+    return pair.device.storage().unsafeGetStorageImpl() == shared->device;
+  });
+  at::Tensor view = alias(owner->device, result.scalar_type(), result.sizes(), result.strides(),
+                          result.storage_offset());
   copy_bits(result, view);
   return view;
 }
 
 void HostViews::take_over_resizes() {
   for (const Pair& pair : pairs_) {
-    const auto shared = std::ranges::find(storages_, pair.device.storage().unsafeGetStorageImpl(), &Shared::device);
+    const auto shared =
+        std::ranges::find(storages_, pair.device.storage().unsafeGetStorageImpl(), &Shared::device);
     const bool moved = pair.host.storage().data() != shared->address;
-    if (!moved && pair.host.sizes() == pair.device.sizes() && pair.host.strides() == pair.device.strides()) continue;
+    if (!moved && pair.host.sizes() == pair.device.sizes() &&
+        pair.host.strides() == pair.device.strides())
+      continue;
     if (moved && pair.host.storage().nbytes() > pair.device.storage().nbytes()) {
       resize_storage(*shared->device, {pair.host.storage().nbytes()});
       shared->address = nullptr;

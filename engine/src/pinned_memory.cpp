@@ -15,12 +15,14 @@ namespace {
 constexpr Bytes kPage = 4_KiB;
 
 struct Free {
-  void operator()(std::byte* memory) const { std::free(memory); }   // from aligned_alloc
+  void operator()(std::byte* memory) const { std::free(memory); }  // from aligned_alloc
 };
 
 struct Block {
   explicit Block(Bytes bytes)
-      : size(bytes), memory(static_cast<std::byte*>(std::aligned_alloc(kPage.count, bytes.rounded_up(kPage).count))) {
+      : size(bytes),
+        memory(static_cast<std::byte*>(
+            std::aligned_alloc(kPage.count, bytes.rounded_up(kPage).count))) {
     if (memory == nullptr) throw std::bad_alloc();
   }
   Bytes size;
@@ -68,7 +70,8 @@ class Registry {
  private:
   using Stat = c10::CachingAllocator::Stat;
   std::array<Stat*, 4> stats_of_interest() SPYRE_REQUIRES(mutex_) {
-    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes};
+    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations,
+            &stats_.allocated_bytes};
   }
   void count(std::int64_t bytes, std::int64_t blocks) SPYRE_REQUIRES(mutex_) {
     const auto add = [](Stat& stat, std::int64_t amount) {
@@ -88,7 +91,7 @@ class Registry {
 };
 
 Registry& registry() {
-  static auto* instance = new Registry;   // pinned tensors may outlive every static object
+  static auto* instance = new Registry;  // pinned tensors may outlive every static object
   return *instance;
 }
 
@@ -107,7 +110,7 @@ class PinnedAllocator final : public at::HostAllocator {
   }
   // Every transfer holds the block that it uses.
   bool record_event(void*, void*, c10::Stream) override { return true; }
-  void empty_cache() override {}   // nothing is kept back
+  void empty_cache() override {}  // nothing is kept back
   at::HostStats get_stats() override { return registry().stats(); }
   void reset_accumulated_stats() override { registry().reset_accumulated(); }
   void reset_peak_stats() override { registry().reset_peak(); }
@@ -119,7 +122,7 @@ class PinnedAllocator final : public at::HostAllocator {
 }  // namespace
 
 at::HostAllocator& pinned_allocator() {
-  static auto* allocator = new PinnedAllocator;   // PyTorch never lets go of it
+  static auto* allocator = new PinnedAllocator;  // PyTorch never lets go of it
   return *allocator;
 }
 

@@ -23,11 +23,13 @@ Tensor plus(const Tensor& gates, const MaybeTensor& bias) {
   return bias.has_value() && bias->defined() ? gates + *bias : gates;
 }
 
-std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& cx,
-                                             const MaybeTensor& input_bias, const MaybeTensor& hidden_bias) {
+std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates,
+                                             const Tensor& cx, const MaybeTensor& input_bias,
+                                             const MaybeTensor& hidden_bias) {
   const Tensor sum = plus(input_gates, input_bias) + plus(hidden_gates, hidden_bias);
   const auto gates = sum.chunk(kLstmGates, kGateDimension);
-  const Tensor in = gates[0].sigmoid(), forget = gates[1].sigmoid(), cell = gates[2].tanh(), out = gates[3].sigmoid();
+  const Tensor in = gates[0].sigmoid(), forget = gates[1].sigmoid(), cell = gates[2].tanh(),
+               out = gates[3].sigmoid();
   const Tensor cy = forget * cx + in * cell;
   return {out * cy.tanh(), cy, at::cat({in, forget, cell, out}, kGateDimension)};
 }
@@ -36,8 +38,9 @@ Tensor or_zeros(const MaybeTensor& gradient, const Tensor& like) {
   return gradient.has_value() && gradient->defined() ? *gradient : at::zeros_like(like);
 }
 
-std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const MaybeTensor& grad_hy, const MaybeTensor& grad_cy,
-                                                      const Tensor& cx, const Tensor& cy, const Tensor& workspace,
+std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const MaybeTensor& grad_hy,
+                                                      const MaybeTensor& grad_cy, const Tensor& cx,
+                                                      const Tensor& cy, const Tensor& workspace,
                                                       bool has_bias) {
   const auto saved = workspace.chunk(kLstmGates, kGateDimension);
   const Tensor &in = saved[0], &forget = saved[1], &cell = saved[2], &out = saved[3];
@@ -49,8 +52,9 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const MaybeTensor& grad_hy
   return {grad_gates, gc * forget, has_bias ? grad_gates.sum(0) : Tensor()};
 }
 
-std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& hx,
-                                    const MaybeTensor& input_bias, const MaybeTensor& hidden_bias) {
+std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hidden_gates,
+                                    const Tensor& hx, const MaybeTensor& input_bias,
+                                    const MaybeTensor& hidden_bias) {
   const auto from_input = plus(input_gates, input_bias).chunk(kGruGates, kGateDimension);
   const auto from_hidden = plus(hidden_gates, hidden_bias).chunk(kGruGates, kGateDimension);
   const Tensor reset = (from_input[0] + from_hidden[0]).sigmoid();
@@ -60,10 +64,12 @@ std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hid
   return {hy, at::cat({reset, update, fresh, hx, from_hidden[2]}, kGateDimension)};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& grad_hy, const Tensor& workspace,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& grad_hy,
+                                                                     const Tensor& workspace,
                                                                      bool has_bias) {
   const auto saved = workspace.chunk(kGruSaved, kGateDimension);
-  const Tensor &reset = saved[0], &update = saved[1], &fresh = saved[2], &hx = saved[3], &hidden_part = saved[4];
+  const Tensor &reset = saved[0], &update = saved[1], &fresh = saved[2], &hx = saved[3],
+               &hidden_part = saved[4];
   const Tensor grad_update = grad_hy * (hx - fresh) * update * (1 - update);
   const Tensor grad_fresh = grad_hy * (1 - update) * (1 - fresh * fresh);
   const Tensor grad_reset = grad_fresh * hidden_part * reset * (1 - reset);

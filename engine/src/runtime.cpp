@@ -29,8 +29,10 @@ DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
   device.set_source_text(&describe_source);
 }
 
-Runtime::Runtime(const lazy::Settings& settings) : fallback_policy_(fallback_policy_from_environment()) {
-  for (c10::DeviceIndex i = 0; i < device_count(); ++i) devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
+Runtime::Runtime(const lazy::Settings& settings)
+    : fallback_policy_(fallback_policy_from_environment()) {
+  for (c10::DeviceIndex i = 0; i < device_count(); ++i)
+    devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
 }
 
 bool Runtime::in_bad_fork() noexcept { return bad_fork.load(std::memory_order_relaxed); }
@@ -42,7 +44,8 @@ void Runtime::forget_after_fork() noexcept {
 
 Runtime& Runtime::start() {
   TORCH_CHECK(!in_bad_fork(),
-              "Cannot re-initialize spyre in forked subprocess. To use spyre with multiprocessing, you must use the "
+              "Cannot re-initialize spyre in forked subprocess. To use spyre with multiprocessing, "
+              "you must use the "
               "'spawn' start method");
   static std::mutex starting;
   const std::lock_guard lock(starting);
@@ -56,13 +59,15 @@ Runtime& Runtime::start() {
 
 DeviceEntry& Runtime::entry(c10::DeviceIndex index) {
   const c10::DeviceIndex wanted = index < 0 ? current_device() : index;
-  TORCH_CHECK(static_cast<std::size_t>(wanted) < devices_.size(), "spyre: device index ", static_cast<int>(wanted),
-              " is out of range; this process sees ", devices_.size(), " device(s)");
+  TORCH_CHECK(static_cast<std::size_t>(wanted) < devices_.size(), "spyre: device index ",
+              static_cast<int>(wanted), " is out of range; this process sees ", devices_.size(),
+              " device(s)");
   return *devices_[static_cast<std::size_t>(wanted)];
 }
 
 bool Runtime::holds(std::uintptr_t address) const noexcept {
-  return std::ranges::any_of(devices_, [=](const auto& entry) { return entry->addresses.holds(address); });
+  return std::ranges::any_of(devices_,
+                             [=](const auto& entry) { return entry->addresses.holds(address); });
 }
 
 DeviceEntry& Runtime::entry_holding(std::uintptr_t address) {

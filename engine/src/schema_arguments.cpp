@@ -104,9 +104,12 @@ void SchemaArguments::add(const c10::IValue& value, std::size_t argument, c10::D
   } else if (holds_tensors(value)) {
     const auto elements = value.toListRef();
     bytes.put(Tag::List, elements.size());
-    for (std::size_t e = 0; e < elements.size(); ++e)
-      add_tensor(elements[e].isTensor() ? elements[e].toTensor() : at::Tensor(),
-                 {position, static_cast<std::int16_t>(e)}, device);
+    for (std::size_t e = 0; e < elements.size(); ++e) {
+      at::Tensor tensor = elements[e].isTensor() ? elements[e].toTensor() : at::Tensor();
+      // Lists of optional tensors are indices: they may lie on the CPU, as on CUDA.
+      if (value.isOptionalTensorList() && tensor.defined() && tensor.is_cpu()) tensor = tensor.to(device);
+      add_tensor(tensor, {position, static_cast<std::int16_t>(e)}, device);
+    }
   } else {
     put_plain(bytes, value);
   }

@@ -22,7 +22,8 @@ std::optional<std::size_t> position_in(std::string_view grammar, std::string_vie
 std::size_t choice_named(Env variable, const std::string& name) {
   const EnvRow& row = env_row(variable);
   if (const auto position = position_in(row.grammar, name)) return *position;
-  throw InvalidArgument(str("config: got \"", name, "\"; expected ", row.grammar, " (", row.meaning, ")"));
+  throw InvalidArgument(
+      str("config: got \"", name, "\"; expected ", row.grammar, " (", row.meaning, ")"));
 }
 
 std::string_view word_at(Env variable, std::size_t position) {
@@ -31,15 +32,15 @@ std::string_view word_at(Env variable, std::size_t position) {
   return grammar.substr(0, grammar.find('|'));
 }
 
-constexpr std::size_t kAuto = 0;   // auto|avx2|avx512
+constexpr std::size_t kAuto = 0;  // auto|avx2|avx512
 
 kernels::Isa isa_at(std::size_t position) {
   const kernels::Isa best = kernels::best_isa();
   if (position == kAuto) return best;
   const auto asked = static_cast<kernels::Isa>(position - 1);
   if (asked > best) {
-    throw Unsupported(str("SPYRE_ISA: got ", name_of(asked), "; this CPU has no more than ", name_of(best),
-                          "; try SPYRE_ISA=auto"));
+    throw Unsupported(str("SPYRE_ISA: got ", name_of(asked), "; this CPU has no more than ",
+                          name_of(best), "; try SPYRE_ISA=auto"));
   }
   return asked;
 }
@@ -63,9 +64,13 @@ lazy::Settings settings_from_environment() {
   return settings;
 }
 
-FallbackPolicy fallback_policy_from_environment() { return env_choice_as<FallbackPolicy>(Env::Fallback); }
+FallbackPolicy fallback_policy_from_environment() {
+  return env_choice_as<FallbackPolicy>(Env::Fallback);
+}
 
-lazy::Mode mode_named(const std::string& name) { return static_cast<lazy::Mode>(choice_named(Env::Mode, name)); }
+lazy::Mode mode_named(const std::string& name) {
+  return static_cast<lazy::Mode>(choice_named(Env::Mode, name));
+}
 kernels::Execution execution_named(const std::string& name) {
   return static_cast<kernels::Execution>(choice_named(Env::Exec, name));
 }
@@ -74,11 +79,17 @@ FallbackPolicy fallback_policy_named(const std::string& name) {
   return static_cast<FallbackPolicy>(choice_named(Env::Fallback, name));
 }
 
-std::string_view name_of(lazy::Mode mode) { return word_at(Env::Mode, static_cast<std::size_t>(mode)); }
+std::string_view name_of(lazy::Mode mode) {
+  return word_at(Env::Mode, static_cast<std::size_t>(mode));
+}
 std::string_view name_of(kernels::Execution execution) {
   return word_at(Env::Exec, static_cast<std::size_t>(execution));
 }
-std::string_view name_of(kernels::Isa isa) { return word_at(Env::Isa, static_cast<std::size_t>(isa) + 1); }
-std::string_view name_of(FallbackPolicy policy) { return word_at(Env::Fallback, static_cast<std::size_t>(policy)); }
+std::string_view name_of(kernels::Isa isa) {
+  return word_at(Env::Isa, static_cast<std::size_t>(isa) + 1);
+}
+std::string_view name_of(FallbackPolicy policy) {
+  return word_at(Env::Fallback, static_cast<std::size_t>(policy));
+}
 
 }  // namespace spyre::engine

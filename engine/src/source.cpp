@@ -18,7 +18,8 @@ void set_source_provider(SourceProvider replacement) { provider() = replacement;
 std::uint32_t current_source() { return provider().current != nullptr ? provider().current() : 0; }
 
 std::string describe_source(std::uint32_t source) {
-  return source != 0 && provider().describe != nullptr ? provider().describe(source) : std::string();
+  return source != 0 && provider().describe != nullptr ? provider().describe(source)
+                                                       : std::string();
 }
 
 }  // namespace spyre::engine

@@ -17,20 +17,23 @@ namespace spyre::engine {
 namespace {
 
 void fill_if_deterministic(at::Tensor tensor) {
-  if (at::globalContext().deterministicAlgorithms() && at::globalContext().deterministicFillUninitializedMemory()) {
+  if (at::globalContext().deterministicAlgorithms() &&
+      at::globalContext().deterministicFillUninitializedMemory()) {
     at::native::fill_empty_deterministic_(tensor);
   }
 }
 
 void grow_to_hold(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return;
-  const std::size_t bytes = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
-                                                             static_cast<std::size_t>(tensor.storage_offset()));
+  const std::size_t bytes =
+      at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
+                                       static_cast<std::size_t>(tensor.storage_offset()));
   c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
   if (bytes > storage.nbytes()) resize_storage(storage, {bytes});
 }
 
-const at::Tensor& resize_(const at::Tensor& self, c10::IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
+const at::Tensor& resize_(const at::Tensor& self, c10::IntArrayRef sizes,
+                          std::optional<at::MemoryFormat> format) {
   const std::int64_t old_bytes = self.storage().unsafeGetStorageImpl() == nullptr
                                      ? 0
                                      : static_cast<std::int64_t>(self.storage().nbytes());
@@ -43,8 +46,8 @@ const at::Tensor& resize_(const at::Tensor& self, c10::IntArrayRef sizes, std::o
   return self;
 }
 
-at::Tensor& set_from_storage(at::Tensor& self, at::Storage source, std::int64_t offset, c10::IntArrayRef sizes,
-                             c10::IntArrayRef strides) {
+at::Tensor& set_from_storage(at::Tensor& self, at::Storage source, std::int64_t offset,
+                             c10::IntArrayRef sizes, c10::IntArrayRef strides) {
   at::native::checkSetStorage(self, source, offset, sizes, strides);
   c10::TensorImpl* impl = self.unsafeGetTensorImpl();
   impl->set_storage_offset(offset);
@@ -61,20 +64,22 @@ at::Tensor& set_whole_storage(at::Tensor& self, at::Storage source) {
 
 at::Tensor& set_from_tensor(at::Tensor& self, const at::Tensor& source) {
   if (self.is_same(source)) return self;
-  return set_from_storage(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
+  return set_from_storage(self, source.storage(), source.storage_offset(), source.sizes(),
+                          source.strides());
 }
 
 at::Tensor& set_to_nothing(at::Tensor& self) {
-  return set_from_storage(self, empty({0}, self.scalar_type(), self.device()).storage(), 0, {0}, {});
+  return set_from_storage(self, empty({0}, self.scalar_type(), self.device()).storage(), 0, {0},
+                          {});
 }
 
 }  // namespace
 
-at::Tensor alias(const at::Tensor& tensor, c10::ScalarType type, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                 std::int64_t offset) {
+at::Tensor alias(const at::Tensor& tensor, c10::ScalarType type, c10::IntArrayRef sizes,
+                 c10::IntArrayRef strides, std::int64_t offset) {
   at::Tensor result = at::detail::make_tensor<c10::TensorImpl>(
-      c10::TensorImpl::VIEW, c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      c10::scalarTypeToTypeMeta(type));
+      c10::TensorImpl::VIEW, c10::Storage(tensor.storage()),
+      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(type));
   result.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, offset);
   return result;
 }

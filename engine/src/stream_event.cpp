@@ -31,7 +31,8 @@ StreamId stream_of(const c10::Stream& stream) {
 }
 
 void record_event(void** event, const c10::Stream& stream) {
-  const device_sim::TimelinePoint point = lazy_device(stream.device()).record_event(stream_of(stream));
+  const device_sim::TimelinePoint point =
+      lazy_device(stream.device()).record_event(stream_of(stream));
   if (*event == nullptr) *event = new Event;
   behind(*event) = {.device = stream.device_index(), .point = point};
 }
@@ -39,7 +40,8 @@ void record_event(void** event, const c10::Stream& stream) {
 void block_on_event(void* event, const c10::Stream& stream) {
   if (event == nullptr) return;
   const Event& recorded = behind(event);
-  if (recorded.device != stream.device_index()) return card_of(recorded).synchronize(recorded.point);
+  if (recorded.device != stream.device_index())
+    return card_of(recorded).synchronize(recorded.point);
   lazy_device(stream.device()).wait_event(stream_of(stream), recorded.point);
 }
 
@@ -54,9 +56,11 @@ void synchronize_event(void* event) {
 void destroy_event(void* event) noexcept { delete static_cast<Event*>(event); }
 
 double modelled_milliseconds_between(void* first, void* second) {
-  if (first == nullptr || second == nullptr) throw InvalidArgument("elapsed_time: both events must be recorded first");
+  if (first == nullptr || second == nullptr)
+    throw InvalidArgument("elapsed_time: both events must be recorded first");
   if (!event_reached(first) || !event_reached(second)) {
-    throw InvalidArgument("elapsed_time: both events must be completed; try synchronize() on the later one");
+    throw InvalidArgument(
+        "elapsed_time: both events must be completed; try synchronize() on the later one");
   }
   constexpr double kPicosecondsPerMillisecond = 1e9;
   const auto time_of = [](const Event& event) {

@@ -19,8 +19,9 @@ using c10::ScalarType;
 
 /// In the order of spyre::DType.
 constexpr std::array<ScalarType, kDTypeCount> kScalarTypes{
-    ScalarType::Bool, ScalarType::Byte, ScalarType::Char,     ScalarType::Short, ScalarType::Int,
-    ScalarType::Long, ScalarType::Half, ScalarType::BFloat16, ScalarType::Float, ScalarType::Double};
+    ScalarType::Bool,  ScalarType::Byte,  ScalarType::Char, ScalarType::Short,
+    ScalarType::Int,   ScalarType::Long,  ScalarType::Half, ScalarType::BFloat16,
+    ScalarType::Float, ScalarType::Double};
 
 constexpr std::uint8_t kNone = 0xff;
 
@@ -33,12 +34,14 @@ constexpr auto kNativeTypes = [] {
   return table;
 }();
 
-std::span<const std::int64_t> span_of(c10::IntArrayRef values) { return {values.data(), values.size()}; }
+std::span<const std::int64_t> span_of(c10::IntArrayRef values) {
+  return {values.data(), values.size()};
+}
 
 c10::Storage new_storage(std::size_t bytes, c10::Device device) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                               c10::SymInt(static_cast<std::int64_t>(bytes)),
-                                               new_memory({bytes}, device.index()), &device_allocator(), true);
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<std::int64_t>(bytes)),
+      new_memory({bytes}, device.index()), &device_allocator(), true);
 }
 
 at::Tensor new_tensor(std::size_t bytes, ScalarType type, c10::Device device) {
@@ -65,13 +68,14 @@ StreamId current_stream(c10::Device device) {
 }
 
 lazy::Buffer& buffer_of(const at::TensorBase& tensor) {
-  if (Runtime::running() == nullptr) Runtime::get();   // raises in a forked child
+  if (Runtime::running() == nullptr) Runtime::get();  // raises in a forked child
   return buffer_behind(tensor.storage().data_ptr());
 }
 
 lazy::View view_of(const at::TensorBase& tensor) {
   const auto type = native_type(tensor.scalar_type());
-  if (!type.has_value()) throw Unsupported(str("spyre: no native form of ", c10::toString(tensor.scalar_type())));
+  if (!type.has_value())
+    throw Unsupported(str("spyre: no native form of ", c10::toString(tensor.scalar_type())));
   return {.buffer = &buffer_of(tensor),
           .dtype = *type,
           .offset = tensor.storage_offset(),
@@ -87,15 +91,18 @@ lazy::LibraryOperand operand_of(const at::TensorBase& tensor) {
           .strides = span_of(tensor.strides())};
 }
 
-at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, ScalarType type, c10::Device device) {
-  const std::size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
+at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, ScalarType type,
+                         c10::Device device) {
+  const std::size_t bytes =
+      at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
   at::Tensor tensor = new_tensor(bytes, type, device);
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return tensor;
 }
 
 at::Tensor empty(c10::IntArrayRef sizes, ScalarType type, c10::Device device) {
-  const std::size_t bytes = at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(type));
+  const std::size_t bytes =
+      at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(type));
   at::Tensor tensor = new_tensor(bytes, type, device);
   tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
   return tensor;

@@ -7,8 +7,10 @@
 namespace spyre::python {
 
 void bind_random(pybind11::module_& module) {
-  module.def("default_generator", [](c10::DeviceIndex device) { return engine::default_generator(device); },
-             "The generator that a device uses when no other is given. Starts nothing.");
+  module.def(
+      "default_generator",
+      [](c10::DeviceIndex device) { return engine::default_generator(device); },
+      "The generator that a device uses when no other is given. Starts nothing.");
 }
 
 }  // namespace spyre::python

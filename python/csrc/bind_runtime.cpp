@@ -2,6 +2,7 @@
 #include "bindings.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/stream_event.h"
 
 namespace spyre::python {
 namespace {
@@ -10,7 +11,8 @@ namespace py = pybind11;
 using engine::Runtime;
 
 void synchronize(c10::DeviceIndex device) {
-  if (Runtime::running() != nullptr || Runtime::in_bad_fork()) Runtime::get().device(device).synchronize_all();
+  if (Runtime::running() != nullptr || Runtime::in_bad_fork())
+    Runtime::get().device(device).synchronize_all();
 }
 
 void drain_at_exit() {
@@ -25,7 +27,13 @@ std::uint64_t empty_cache() {
 void set_hash_mask(unsigned bits) { Runtime::get().device(-1).set_hash_mask(bits); }
 
 int stream_priority(c10::DeviceIndex device, std::uint32_t stream) {
-  return stream == 0 ? engine::StreamPool::kNormal : Runtime::get().entry(device).streams.priority(StreamId{stream});
+  return stream == 0 ? engine::StreamPool::kNormal
+                     : Runtime::get().entry(device).streams.priority(StreamId{stream});
+}
+
+double elapsed_milliseconds(std::uintptr_t first, std::uintptr_t second) {
+  return engine::modelled_milliseconds_between(reinterpret_cast<void*>(first),
+                                               reinterpret_cast<void*>(second));
 }
 
 py::dict memory() {
@@ -42,18 +50,28 @@ py::dict memory() {
 }  // namespace
 
 void bind_runtime(py::module_& module) {
-  module.def("is_initialized", [] { return Runtime::running() != nullptr; }, "Whether anything has used the device.");
-  module.def("is_in_bad_fork", &Runtime::in_bad_fork, "Whether this process was forked from one that used the device.");
-  module.def("start_runtime", [] { Runtime::get(); }, Released(), "Starts the device; does nothing if it runs.");
+  module.def(
+      "is_initialized", [] { return Runtime::running() != nullptr; },
+      "Whether anything has used the device.");
+  module.def("is_in_bad_fork", &Runtime::in_bad_fork,
+             "Whether this process was forked from one that used the device.");
+  module.def(
+      "start_runtime", [] { Runtime::get(); }, Released(),
+      "Starts the device; does nothing if it runs.");
   module.def("device_count", &engine::device_count);
   module.def("current_device", &engine::current_device);
-  module.def("exchange_device", &engine::exchange_device, "Sets the current device; the previous one.");
+  module.def("exchange_device", &engine::exchange_device,
+             "Sets the current device; the previous one.");
   module.def("synchronize", &synchronize, Released(), "Waits for all work of a device.");
   module.def("drain_at_exit", &drain_at_exit, Released());
-  module.def("empty_cache", &empty_cache, Released(), "Drops cached plans, kernels and free memory; bytes given back.");
+  module.def("empty_cache", &empty_cache, Released(),
+             "Drops cached plans, kernels and free memory; bytes given back.");
   module.def("stream_priority", &stream_priority);
+  module.def("elapsed_milliseconds", &elapsed_milliseconds, Released(),
+             "Modelled time between two events, by their event_id.");
   module.def("device_memory", &memory, "The card's own account of its memory.");
-  module.def("_set_hash_mask", &set_hash_mask, Released(), "For tests: keeps only some bits of plan and kernel hashes.");
+  module.def("_set_hash_mask", &set_hash_mask, Released(),
+             "For tests: keeps only some bits of plan and kernel hashes.");
 }
 
 }  // namespace spyre::python

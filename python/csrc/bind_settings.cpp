@@ -24,7 +24,9 @@ const std::array kOptions{
     Option{"mode", [](const lazy::Settings& s) { return word(engine::name_of(s.mode)); },
            [](lazy::Settings& s, const py::object& v) { s.mode = engine::mode_named(text(v)); }},
     Option{"exec", [](const lazy::Settings& s) { return word(engine::name_of(s.execution)); },
-           [](lazy::Settings& s, const py::object& v) { s.execution = engine::execution_named(text(v)); }},
+           [](lazy::Settings& s, const py::object& v) {
+             s.execution = engine::execution_named(text(v));
+           }},
     Option{"isa", [](const lazy::Settings& s) { return word(engine::name_of(s.isa)); },
            [](lazy::Settings& s, const py::object& v) { s.isa = engine::isa_named(text(v)); }},
     Option{"passes", [](const lazy::Settings& s) { return word(s.passes); },
@@ -33,10 +35,14 @@ const std::array kOptions{
            [](lazy::Settings& s, const py::object& v) { s.verify = py::cast<bool>(v); }},
     Option{"dump", [](const lazy::Settings& s) { return word(s.dump_directory); },
            [](lazy::Settings& s, const py::object& v) { s.dump_directory = text(v); }},
-    Option{"max_nodes", [](const lazy::Settings& s) -> py::object { return py::int_(s.max_nodes); },
-           [](lazy::Settings& s, const py::object& v) { s.max_nodes = py::cast<std::uint32_t>(v); }},
-    Option{"max_pending", [](const lazy::Settings& s) -> py::object { return py::int_(s.max_pending.count); },
-           [](lazy::Settings& s, const py::object& v) { s.max_pending = {py::cast<std::uint64_t>(v)}; }},
+    Option{
+        "max_nodes", [](const lazy::Settings& s) -> py::object { return py::int_(s.max_nodes); },
+        [](lazy::Settings& s, const py::object& v) { s.max_nodes = py::cast<std::uint32_t>(v); }},
+    Option{"max_pending",
+           [](const lazy::Settings& s) -> py::object { return py::int_(s.max_pending.count); },
+           [](lazy::Settings& s, const py::object& v) {
+             s.max_pending = {py::cast<std::uint64_t>(v)};
+           }},
 };
 
 constexpr const char* kFallback = "fallback";

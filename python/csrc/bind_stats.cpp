@@ -74,7 +74,8 @@ void reset_stats() {
 
 void bind_stats(py::module_& module) {
   module.def("stats", &stats, "Counters of the current device since start or reset_stats().");
-  module.def("reset_stats", &reset_stats, Released(), "Sets the counters to zero; caches keep their entries.");
+  module.def("reset_stats", &reset_stats, Released(),
+             "Sets the counters to zero; caches keep their entries.");
 }
 
 }  // namespace spyre::python

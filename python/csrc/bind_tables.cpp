@@ -56,7 +56,8 @@ py::list environment_table() {
 /// Of the running card, or what the environment describes.
 device_sim::DeviceSpec current_spec() {
   engine::Runtime* runtime = engine::Runtime::running();
-  return runtime != nullptr ? runtime->device(-1).card().spec() : device_sim::device_spec_from_environment();
+  return runtime != nullptr ? runtime->device(-1).card().spec()
+                            : device_sim::device_spec_from_environment();
 }
 
 py::dict device_spec() {

@@ -20,8 +20,10 @@ std::string timeline_json() {
 }  // namespace
 
 void bind_timeline(pybind11::module_& module) {
-  module.def("record_timeline", &record_timeline, Released(), "Switches recording on (from empty) or off.");
-  module.def("timeline_json", &timeline_json, Released(), "What was recorded, as Chrome trace events.");
+  module.def("record_timeline", &record_timeline, Released(),
+             "Switches recording on (from empty) or off.");
+  module.def("timeline_json", &timeline_json, Released(),
+             "What was recorded, as Chrome trace events.");
 }
 
 }  // namespace spyre::python

@@ -7,7 +7,9 @@
 namespace spyre::python {
 namespace {
 
-void translate_c10(const std::exception_ptr& pending) { torch::translate_exception_to_python(pending); }
+void translate_c10(const std::exception_ptr& pending) {
+  torch::translate_exception_to_python(pending);
+}
 
 void translate(std::exception_ptr pending) {
   if (!pending) return;
@@ -16,12 +18,8 @@ void translate(std::exception_ptr pending) {
   } catch (const Error& error) {
     try {
       engine::rethrow_as_c10(error);
-    } catch (...) {
-      translate_c10(std::current_exception());
-    }
-  } catch (const c10::Error&) {
-    translate_c10(std::current_exception());
-  }
+    } catch (...) { translate_c10(std::current_exception()); }
+  } catch (const c10::Error&) { translate_c10(std::current_exception()); }
 }
 
 }  // namespace

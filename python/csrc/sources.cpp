@@ -1,6 +1,6 @@
 // python/csrc/sources.cpp — the user's Python line, interned: asked for only when an op is recorded that can fault.
-#include <pybind11/pybind11.h>
 #include <frameobject.h>
+#include <pybind11/pybind11.h>
 
 #include <string>
 #include <string_view>
@@ -43,7 +43,7 @@ class Lines {
 };
 
 Lines& lines() {
-  static auto* instance = new Lines;   // faults are described until the process ends
+  static auto* instance = new Lines;  // faults are described until the process ends
   return *instance;
 }
 
@@ -57,16 +57,18 @@ Frame outer(const Frame& frame) {
 std::string text(const py::object& object) {
   Py_ssize_t length = 0;
   const char* characters = PyUnicode_AsUTF8AndSize(object.ptr(), &length);
-  return characters != nullptr ? std::string(characters, static_cast<std::size_t>(length)) : std::string();
+  return characters != nullptr ? std::string(characters, static_cast<std::size_t>(length))
+                               : std::string();
 }
 
 /// "file.py:12 in function", or nothing for a frame inside PyTorch itself.
 std::string described(const Frame& frame) {
   auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
-  const auto code = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+  const auto code =
+      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
   const std::string file = text(code.attr("co_filename"));
-  static const std::string torch_folder =
-      text(py::module_::import("os").attr("path").attr("dirname")(py::module_::import("torch").attr("__file__")));
+  static const std::string torch_folder = text(py::module_::import("os").attr("path").attr(
+      "dirname")(py::module_::import("torch").attr("__file__")));
   if (std::string_view(file).starts_with(torch_folder)) return {};
   return str(file, ':', PyFrame_GetLineNumber(raw), " in ", text(code.attr("co_name")));
 }
@@ -86,6 +88,8 @@ std::string describe(std::uint32_t number) { return lines().text_of(number); }
 
 }  // namespace
 
-void provide_sources() { engine::set_source_provider({.current = &current_line, .describe = &describe}); }
+void provide_sources() {
+  engine::set_source_provider({.current = &current_line, .describe = &describe});
+}
 
 }  // namespace spyre::python

@@ -24,17 +24,17 @@ def config(
     max_pending: int | None = None,
 ) -> Iterator[None]:
     """Changes settings of the whole process inside; options and values are those of the environment variables."""
-    given = dict(
-        mode=mode,
-        exec=exec,
-        isa=isa,
-        fallback=fallback,
-        passes=passes,
-        verify=verify,
-        dump=dump,
-        max_nodes=max_nodes,
-        max_pending=max_pending,
-    )
+    given = {
+        "mode": mode,
+        "exec": exec,
+        "isa": isa,
+        "fallback": fallback,
+        "passes": passes,
+        "verify": verify,
+        "dump": dump,
+        "max_nodes": max_nodes,
+        "max_pending": max_pending,
+    }
     changes = {name: value for name, value in given.items() if value is not None}
     before = engine().settings()
     engine().configure(changes)

@@ -23,7 +23,8 @@ __all__ = [
 
 
 def _generator(device: DeviceLike = None) -> torch.Generator:
-    return engine().default_generator(device_index(device))
+    generator: torch.Generator = engine().default_generator(device_index(device))
+    return generator
 
 
 def get_rng_state(device: DeviceLike = "spyre") -> torch.Tensor:

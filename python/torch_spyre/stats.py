@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ._engine import engine
@@ -14,8 +15,9 @@ __all__ = ["device_spec", "op_table", "reset_stats", "save_timeline", "stats", "
 
 
 def stats() -> dict[str, Any]:
-    """Counters since start or reset_stats(): dispatches, flushes by reason, caches, launches, fallbacks, bytes, time."""
-    return engine().stats()
+    """Counters since start or reset_stats(): dispatches, flushes by reason, caches, launches, fallbacks, bytes."""
+    counters: dict[str, Any] = engine().stats()
+    return counters
 
 
 def reset_stats() -> None:
@@ -25,23 +27,25 @@ def reset_stats() -> None:
 
 def op_table() -> list[dict[str, Any]]:
     """Every pointwise operator with its types, error bound and meaning."""
-    return engine().op_table()
+    rows: list[dict[str, Any]] = engine().op_table()
+    return rows
 
 
 def device_spec() -> dict[str, Any]:
     """The card: cores, memory, links, clocks."""
-    return engine().device_spec()
+    spec: dict[str, Any] = engine().device_spec()
+    return spec
 
 
 def _events() -> list[dict[str, Any]]:
     recorded = json.loads(engine().timeline_json())
-    return recorded["traceEvents"] if isinstance(recorded, dict) else recorded
+    events: list[dict[str, Any]] = recorded["traceEvents"] if isinstance(recorded, dict) else recorded
+    return events
 
 
 def save_timeline(path: str | os.PathLike[str]) -> None:
     """Writes what timeline() has recorded as a Chrome trace (chrome://tracing, ui.perfetto.dev)."""
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(engine().timeline_json())
+    Path(path).write_text(engine().timeline_json(), encoding="utf-8")
 
 
 @contextlib.contextmanager

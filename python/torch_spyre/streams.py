@@ -58,6 +58,16 @@ class Event(torch.Event):
             cls, device="spyre", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess
         )
 
+    def __init__(self, enable_timing: bool = False, **_: bool) -> None:
+        """Remembers whether times are asked for."""
+        self.enable_timing = enable_timing
+
+    def elapsed_time(self, end_event: torch.Event) -> float:
+        """Modelled milliseconds to a later event; both must be completed and made with enable_timing."""
+        if not (self.enable_timing and getattr(end_event, "enable_timing", True)):
+            raise ValueError("elapsed_time: both events need enable_timing=True")
+        return float(engine().elapsed_milliseconds(self.event_id, end_event.event_id))
+
 
 def _own(stream: torch.Stream) -> Stream:
     return Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)

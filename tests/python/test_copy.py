@@ -8,6 +8,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:ComplexHalf support"),
+    pytest.mark.filterwarnings("ignore:Casting complex values"),
+]
+
 TYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
     torch.float32, torch.float64,
@@ -89,7 +94,6 @@ def test_conversions_of_types_without_a_native_form(other):
     assert_close(x.to(other).to("spyre").to(torch.float32).cpu(), x, rtol=0, atol=0)
 
 
-@pytest.mark.filterwarnings("ignore:Casting complex")
 @pytest.mark.parametrize("direction", ["up", "down", "across"])
 @pytest.mark.parametrize("target_type", [torch.complex64, torch.complex128], ids=str)
 def test_conjugate_and_negative_bits_are_honoured(direction, target_type):
@@ -155,9 +159,7 @@ def test_pinned_memory_moves_without_waiting():
 
 
 def test_a_pinned_source_may_die_before_its_copy_is_done():
-    copies = []
-    for i in range(50):
-        copies.append(torch.full((10000,), float(i)).pin_memory().to("spyre", non_blocking=True))
+    copies = [torch.full((10000,), float(i)).pin_memory().to("spyre", non_blocking=True) for i in range(50)]
     for i, copy in enumerate(copies):
         assert copy.cpu().eq(i).all()
 

@@ -41,7 +41,7 @@ BAD_CALLS = {
 def raised(call, device: str) -> type[BaseException] | None:
     try:
         call(device)
-    except Exception as error:  # noqa: BLE001 - the type is what we compare
+    except Exception as error:
         return type(error)
     return None
 

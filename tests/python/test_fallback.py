@@ -17,7 +17,7 @@ FUNCTIONS = {
     "svdvals": (torch.linalg.svdvals, torch.eye(3) + 0.1),
     "histc": (lambda x: torch.histc(x, 4, 0, 3), torch.rand(20) * 3),
     "cummax": (lambda x: torch.cummax(x, 0), torch.randn(10)),
-    "lgamma": (torch.lgamma, torch.rand(5) + 1),
+    "igamma": (lambda x: torch.igamma(x, x), torch.rand(5) + 1),
     "median": (lambda x: x.median(0), torch.randn(7, 3)),
     "complex": (lambda x: torch.complex(x, x).abs(), torch.randn(4)),
     "fft": (torch.fft.fft, torch.randn(8)),
@@ -50,33 +50,34 @@ def test_results_live_on_the_device():
 
 def test_calls_are_counted_and_priced(stats):
     x = torch.rand(1000, device="spyre")
-    torch.lgamma(x)
-    torch.lgamma(x)
+    torch.igamma(x, x)
+    torch.igamma(x, x)
     counted = stats()
-    assert sum(count for name, count in counted["fallbacks"].items() if "lgamma" in name) == 2
+    assert counted["fallbacks"] == {"aten::igamma.out": 2}
     assert counted["bytes_d2h"] >= 8000
-    assert counted["bytes_h2d"] >= 8000
 
 
-def test_in_place_and_through_a_view():
+def test_in_place_and_through_a_view(stats):
     x = torch.rand(4, 4) + 1
     y = x.to("spyre")
-    assert y.t()[1:].lgamma_() is not None
-    x.t()[1:].lgamma_()
+    y.t()[1:].digamma_()
+    x.t()[1:].digamma_()
     assert_close(y.cpu(), x)
+    assert stats()["fallbacks"]
 
 
-def test_out_is_written_resized_and_returned():
+def test_out_is_written_resized_and_returned(stats):
     x = torch.rand(5, device="spyre") + 1
     out = torch.empty(5, device="spyre")
-    assert torch.lgamma(x, out=out) is out
-    assert_close(out.cpu(), torch.lgamma(x.cpu()))
+    assert torch.digamma(x, out=out) is out
+    assert_close(out.cpu(), torch.digamma(x.cpu()))
     empty = torch.empty(0, device="spyre")
-    torch.lgamma(x, out=empty)
-    assert_close(empty.cpu(), torch.lgamma(x.cpu()))
+    torch.digamma(x, out=empty)
+    assert_close(empty.cpu(), torch.digamma(x.cpu()))
     values, indices = torch.empty(0, device="spyre"), torch.empty(0, dtype=torch.int64, device="spyre")
     torch.median(x, 0, out=(values, indices))
     assert values.item() == x.cpu().median().item()
+    assert stats()["fallbacks"]
 
 
 def test_hidden_mutation_is_written_back():
@@ -109,7 +110,7 @@ def test_autograd_through_host_operators():
         lambda x: torch.cdist(x[None], torch.ones(1, 3)),
         lambda x: x.add_(torch.ones(3)),
         lambda x: torch.ones(3).add_(x),
-        lambda x: torch.lgamma(x, out=torch.ones(3)),
+        lambda x: torch.digamma(x, out=torch.ones(3)),
         lambda x: x.view(1, 3) @ torch.ones(3, 1),
         lambda x: torch.nn.functional.linear(x, torch.ones(2, 3)),
     ],
@@ -122,7 +123,7 @@ def test_two_devices_do_not_mix(mix):
 def test_a_cpu_number_mixes_with_anything():
     x = torch.ones(3, device="spyre")
     assert (x + torch.tensor(2.0)).tolist() == [3, 3, 3]
-    assert torch.hypot(x, torch.tensor(0.0)).tolist() == [1, 1, 1]
+    assert torch.igamma(x, torch.tensor(0.0)).tolist() == [0, 0, 0]
 
 
 def test_indices_may_stay_on_the_cpu():

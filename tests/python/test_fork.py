@@ -9,8 +9,8 @@ y = x + 1
 child = os.fork()
 if child == 0:
     assert torch.spyre._is_in_bad_fork()
-    for use in (lambda: torch.ones(3, device="spyre"), lambda: x + 1, lambda: x.cpu(), lambda: torch.spyre.synchronize(),
-                lambda: y.tolist()):
+    calls = (lambda: torch.ones(3, device="spyre"), lambda: x + 1, lambda: x.cpu(), torch.spyre.synchronize, y.tolist)
+    for use in calls:
         try:
             use()
         except RuntimeError as error:

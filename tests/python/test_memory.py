@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 
 import pytest
 import torch
@@ -68,7 +69,7 @@ def test_absurd_sizes_are_out_of_memory(numbers):
 def test_addresses_are_unique_and_closed_to_the_host(run_python):
     tensors = [torch.empty(100, device="spyre") for _ in range(50)]
     spans = sorted((t.data_ptr(), t.data_ptr() + 400) for t in tensors)
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     child = run_python(
         "import ctypes, torch; x = torch.ones(4, device='spyre'); x.cpu(); ctypes.string_at(x.data_ptr(), 4)"
     )

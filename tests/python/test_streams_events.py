@@ -104,9 +104,14 @@ def test_elapsed_time_is_modelled():
     assert between(1 << 20) == between(1 << 20)
 
 
-def test_elapsed_time_needs_both_events():
-    with pytest.raises((RuntimeError, ValueError)):
-        torch.spyre.Event(enable_timing=True).elapsed_time(torch.spyre.Event(enable_timing=True))
+def test_elapsed_time_needs_both_events_and_timing():
+    never, timed, untimed = torch.spyre.Event(True), torch.spyre.Event(enable_timing=True), torch.spyre.Event()
+    timed.record()
+    untimed.record()
+    torch.spyre.synchronize()
+    for first, second in ((never, timed), (timed, never), (timed, untimed)):
+        with pytest.raises(ValueError, match="elapsed_time"):
+            first.elapsed_time(second)
 
 
 def test_query_and_synchronize_of_streams():

@@ -27,20 +27,30 @@ class DormantHooks final : public at::PrivateUse1HooksInterface {
   void init() const override { wake(); }
   c10::DeviceIndex deviceCount() const override { return engine::device_count(); }
   c10::DeviceIndex getCurrentDevice() const override { return wake().hooks->getCurrentDevice(); }
-  void setCurrentDevice(c10::DeviceIndex device) const override { wake().hooks->setCurrentDevice(device); }
-  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override { return wake().hooks->exchangeDevice(device); }
+  void setCurrentDevice(c10::DeviceIndex device) const override {
+    wake().hooks->setCurrentDevice(device);
+  }
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
+    return wake().hooks->exchangeDevice(device);
+  }
   c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
     return wake().hooks->maybeExchangeDevice(device);
   }
   const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
     return wake().hooks->getDefaultGenerator(device);
   }
-  at::Generator getNewGenerator(c10::DeviceIndex device) const override { return wake().hooks->getNewGenerator(device); }
+  at::Generator getNewGenerator(c10::DeviceIndex device) const override {
+    return wake().hooks->getNewGenerator(device);
+  }
   bool isPinnedPtr(const void* data) const override {
     return awake().hooks != nullptr && awake().hooks->isPinnedPtr(data);
   }
-  at::Allocator* getPinnedMemoryAllocator() const override { return wake().hooks->getPinnedMemoryAllocator(); }
-  at::Device getDeviceFromPtr(void* data) const override { return wake().hooks->getDeviceFromPtr(data); }
+  at::Allocator* getPinnedMemoryAllocator() const override {
+    return wake().hooks->getPinnedMemoryAllocator();
+  }
+  at::Device getDeviceFromPtr(void* data) const override {
+    return wake().hooks->getDeviceFromPtr(data);
+  }
   void resizePrivateUse1Bytes(const c10::Storage& storage, std::size_t bytes) const override {
     wake().hooks->resizePrivateUse1Bytes(storage, bytes);
   }
@@ -51,7 +61,9 @@ class DormantGuard final : public c10::impl::DeviceGuardImplInterface {
  public:
   c10::DeviceType type() const override { return kSpyre; }
   c10::DeviceIndex deviceCount() const noexcept override { return engine::device_count(); }
-  c10::Device getDevice() const override { return is_awake() ? awake().guard->getDevice() : first_device(); }
+  c10::Device getDevice() const override {
+    return is_awake() ? awake().guard->getDevice() : first_device();
+  }
   c10::Device exchangeDevice(c10::Device device) const override {
     return !is_awake() && is_first(device) ? first_device() : wake().guard->exchangeDevice(device);
   }
@@ -63,17 +75,27 @@ class DormantGuard final : public c10::impl::DeviceGuardImplInterface {
     return !is_awake() && is_first(device) ? c10::Stream(c10::Stream::DEFAULT, first_device())
                                            : wake().guard->getStream(device);
   }
-  c10::Stream getDefaultStream(c10::Device device) const override { return wake().guard->getDefaultStream(device); }
+  c10::Stream getDefaultStream(c10::Device device) const override {
+    return wake().guard->getDefaultStream(device);
+  }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
     return wake().guard->getStreamFromGlobalPool(device, high_priority);
   }
   c10::Stream getNewStream(c10::Device device, int priority) const override {
     return wake().guard->getNewStream(device, priority);
   }
-  c10::Stream exchangeStream(c10::Stream stream) const override { return wake().guard->exchangeStream(stream); }
-  bool queryStream(const c10::Stream& stream) const override { return wake().guard->queryStream(stream); }
-  void synchronizeStream(const c10::Stream& stream) const override { wake().guard->synchronizeStream(stream); }
-  void synchronizeDevice(const c10::DeviceIndex device) const override { wake().guard->synchronizeDevice(device); }
+  c10::Stream exchangeStream(c10::Stream stream) const override {
+    return wake().guard->exchangeStream(stream);
+  }
+  bool queryStream(const c10::Stream& stream) const override {
+    return wake().guard->queryStream(stream);
+  }
+  void synchronizeStream(const c10::Stream& stream) const override {
+    wake().guard->synchronizeStream(stream);
+  }
+  void synchronizeDevice(const c10::DeviceIndex device) const override {
+    wake().guard->synchronizeDevice(device);
+  }
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
     return wake().guard->getDeviceCapability(device);
   }
@@ -81,7 +103,9 @@ class DormantGuard final : public c10::impl::DeviceGuardImplInterface {
               const c10::EventFlag flag) const override {
     wake().guard->record(event, stream, device, flag);
   }
-  void block(void* event, const c10::Stream& stream) const override { wake().guard->block(event, stream); }
+  void block(void* event, const c10::Stream& stream) const override {
+    wake().guard->block(event, stream);
+  }
   bool queryEvent(void* event) const override { return wake().guard->queryEvent(event); }
   void synchronizeEvent(void* event) const override { wake().guard->synchronizeEvent(event); }
   void destroyEvent(void* event, const c10::DeviceIndex device) const noexcept override {
@@ -130,7 +154,8 @@ const Awake& wake() {
 }
 
 void register_dormant_device() {
-  at::RegisterPrivateUse1HooksInterface(new DormantHooks);   // PyTorch keeps all three for the life of the process
+  at::RegisterPrivateUse1HooksInterface(
+      new DormantHooks);  // PyTorch keeps all three for the life of the process
   c10::impl::DeviceGuardImplRegistrar(kSpyre, new DormantGuard);
   c10::SetAllocator(kSpyre, new DormantAllocator);
 }

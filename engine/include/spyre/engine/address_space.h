@@ -24,7 +24,7 @@ struct StorageTally {
 };
 
 /// Addresses inside one reservation without memory: whoever reads or writes through one faults at once. An address
-/// belongs to one storage at a time and is recycled by size class. Internally synchronized.
+/// belongs to one owner (a storage's buffer) at a time and is recycled by size class. Internally synchronized.
 class AddressSpace {
  public:
   AddressSpace();
@@ -33,23 +33,34 @@ class AddressSpace {
   AddressSpace& operator=(const AddressSpace&) = delete;
 
   /// The first address of a range of at least `size` bytes; 0 for none. Throws OutOfDeviceMemory.
-  std::uintptr_t take(Bytes size) SPYRE_EXCLUDES(mutex_);
+  std::uintptr_t take(Bytes size, void* owner) SPYRE_EXCLUDES(mutex_);
   void give_back(std::uintptr_t address, Bytes size) SPYRE_EXCLUDES(mutex_);
-  bool holds(std::uintptr_t address) const { return address >= begin_ && address < begin_ + length_; }
+  /// Whose range starts at `address`; null if none does.
+  void* owner_of(std::uintptr_t address) const SPYRE_EXCLUDES(mutex_);
+  bool holds(std::uintptr_t address) const {
+    return address >= begin_ && address < begin_ + length_;
+  }
 
   StorageTally tally() const SPYRE_EXCLUDES(mutex_);
   void reset_accumulated() SPYRE_EXCLUDES(mutex_);
   void reset_peak() SPYRE_EXCLUDES(mutex_);
 
  private:
-  static constexpr std::size_t kClasses = 64;   // by powers of two
-  std::uintptr_t from_class(std::size_t size_class) SPYRE_REQUIRES(mutex_);
+  /// The ranges of one size, in an equal part of the reservation: slot i starts at its i-th multiple.
+  struct SizeClass {
+    std::vector<void*> owners;        // by slot; null: free
+    std::vector<std::uint32_t> free;  // slots to hand out again, latest first
+  };
+  static constexpr std::size_t kSmallest = 7, kClasses = 32;  // 128 bytes and up, by powers of two
+  static std::size_t class_of(Bytes size);
+  std::uint64_t part() const { return length_ / kClasses; }
+  /// The first address of a class's part.
+  std::uintptr_t start_of(std::size_t size_class) const { return begin_ + size_class * part(); }
 
   std::uintptr_t begin_ = 0;
   std::uint64_t length_ = 0;
   mutable Mutex mutex_;
-  std::uint64_t used_ SPYRE_GUARDED_BY(mutex_) = 0;   // fresh addresses start here
-  std::array<std::vector<std::uintptr_t>, kClasses> free_ SPYRE_GUARDED_BY(mutex_);
+  std::array<SizeClass, kClasses> classes_ SPYRE_GUARDED_BY(mutex_);
   StorageTally tally_ SPYRE_GUARDED_BY(mutex_);
 };
 

@@ -17,13 +17,10 @@ template <class Function, class... Arguments>
 decltype(auto) bounded(Function&& function, Arguments&&... arguments) {
   try {
     return std::forward<Function>(function)(std::forward<Arguments>(arguments)...);
-  } catch (const Error& error) {
-    rethrow_as_c10(error);
-  }
+  } catch (const Error& error) { rethrow_as_c10(error); }
 }
 
-template <auto function>
-struct Guarded;
+template <auto function> struct Guarded;
 template <class Result, class... Arguments, Result (*function)(Arguments...)>
 struct Guarded<function> {
   static Result call(Arguments... arguments) {
@@ -32,8 +29,7 @@ struct Guarded<function> {
 };
 
 /// A kernel for registration: m.impl("view", guarded<&view>).
-template <auto function>
-inline constexpr auto* guarded = &Guarded<function>::call;
+template <auto function> inline constexpr auto* guarded = &Guarded<function>::call;
 
 /// The same for a boxed kernel: CppFunction::makeFromBoxedFunction<guarded_boxed<&kernel>>().
 template <auto function>

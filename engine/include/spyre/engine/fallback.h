@@ -12,7 +12,6 @@ namespace spyre::engine {
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 /// For a kernel that meets a case it does not cover: on_host<ATEN_OP2(add, Tensor)>::call(self, other, alpha).
-template <class Op>
-using on_host = at::native::call_fallback_fn<&fall_back, Op>;
+template <class Op> using on_host = at::native::call_fallback_fn<&fall_back, Op>;
 
 }  // namespace spyre::engine

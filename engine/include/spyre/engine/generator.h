@@ -14,7 +14,8 @@ struct PhiloxState {
 
 /// Takes `count` counters from the generator (the device's default if none is given): the state before, atomically.
 /// Throws TypeMismatch for a generator of another device.
-PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device, std::uint64_t count);
+PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device,
+                    std::uint64_t count);
 
 /// Starts nothing: seeding comes before first use. Index -1: the current device.
 const at::Generator& default_generator(c10::DeviceIndex device);

@@ -30,7 +30,7 @@ class HostViews {
 
  private:
   struct Shared {
-    c10::StorageImpl* device;   // kept alive by the tensors in pairs_
+    c10::StorageImpl* device;  // kept alive by the tensors in pairs_
     c10::Storage host;
     const void* address;
   };

@@ -51,8 +51,12 @@ class Runtime {
 
   lazy::Settings settings() const;
   void configure(const lazy::Settings& settings);
-  FallbackPolicy fallback_policy() const { return fallback_policy_.load(std::memory_order_relaxed); }
-  void set_fallback_policy(FallbackPolicy policy) { fallback_policy_.store(policy, std::memory_order_relaxed); }
+  FallbackPolicy fallback_policy() const {
+    return fallback_policy_.load(std::memory_order_relaxed);
+  }
+  void set_fallback_policy(FallbackPolicy policy) {
+    fallback_policy_.store(policy, std::memory_order_relaxed);
+  }
   FallbackCounter& fallbacks() { return fallbacks_; }
 
   /// Waits for all work; pending faults are printed, not thrown: for the end of the process.

@@ -6,7 +6,11 @@
 
 namespace spyre::engine {
 
-enum class FallbackPolicy : std::uint8_t { Allow, Warn, Error };   // SPYRE_FALLBACK, in its grammar's order
+enum class FallbackPolicy : std::uint8_t {
+  Allow,
+  Warn,
+  Error
+};  // SPYRE_FALLBACK, in its grammar's order
 
 /// Reads and checks the whole environment; throws InvalidArgument with the grammar of the first bad variable.
 lazy::Settings settings_from_environment();
@@ -16,7 +20,7 @@ FallbackPolicy fallback_policy_from_environment();
 /// Throw InvalidArgument naming the choices.
 lazy::Mode mode_named(const std::string& name);
 kernels::Execution execution_named(const std::string& name);
-kernels::Isa isa_named(const std::string& name);   // also throws Unsupported if this CPU lacks it
+kernels::Isa isa_named(const std::string& name);  // also throws Unsupported if this CPU lacks it
 FallbackPolicy fallback_policy_named(const std::string& name);
 
 std::string_view name_of(lazy::Mode mode);

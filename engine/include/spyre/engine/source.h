@@ -7,8 +7,8 @@ namespace spyre::engine {
 
 /// Finds the Python line that runs now, and names lines found before. Plain functions: python/ has no state here.
 struct SourceProvider {
-  std::uint32_t (*current)() = nullptr;               // 0: none
-  std::string (*describe)(std::uint32_t) = nullptr;   // "file.py:12 in function"
+  std::uint32_t (*current)() = nullptr;              // 0: none
+  std::string (*describe)(std::uint32_t) = nullptr;  // "file.py:12 in function"
 };
 
 void set_source_provider(SourceProvider provider);

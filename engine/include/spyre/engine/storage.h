@@ -14,7 +14,7 @@ void resize_storage(c10::StorageImpl& storage, Bytes size);
 void resize_tensor(const at::Tensor& tensor, c10::IntArrayRef sizes);
 
 /// Another tensor over the same storage, without autograd. Strides and offset in elements of `type`.
-at::Tensor alias(const at::Tensor& tensor, c10::ScalarType type, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                 std::int64_t offset);
+at::Tensor alias(const at::Tensor& tensor, c10::ScalarType type, c10::IntArrayRef sizes,
+                 c10::IntArrayRef strides, std::int64_t offset);
 
 }  // namespace spyre::engine

@@ -14,7 +14,8 @@ namespace spyre::engine {
 /// Streams live as long as the card. Internally synchronized.
 class StreamPool {
  public:
-  static constexpr std::size_t kShared = 32;   // per priority; handed out in turn, as torch.cuda does
+  static constexpr std::size_t kShared =
+      32;  // per priority; handed out in turn, as torch.cuda does
   static constexpr int kHigh = -1, kNormal = 0;
 
   explicit StreamPool(lazy::Device& device) : device_(device) {}
@@ -33,7 +34,7 @@ class StreamPool {
 
   lazy::Device& device_;
   mutable Mutex mutex_;
-  std::array<Ring, 2> shared_ SPYRE_GUARDED_BY(mutex_);                  // normal, high
+  std::array<Ring, 2> shared_ SPYRE_GUARDED_BY(mutex_);  // normal, high
   std::unordered_map<StreamId, int> priorities_ SPYRE_GUARDED_BY(mutex_);
 };
 

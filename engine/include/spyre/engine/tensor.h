@@ -26,7 +26,8 @@ lazy::View view_of(const at::TensorBase& tensor);
 lazy::LibraryOperand operand_of(const at::TensorBase& tensor);
 
 /// New tensors with a promised buffer; nothing is recorded.
-at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type, c10::Device device);
+at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type,
+                         c10::Device device);
 at::Tensor empty(c10::IntArrayRef sizes, c10::ScalarType type, c10::Device device);
 
 /// The interned Python line that is executing now, 0 if unknown. Costs a frame look-up: only for ops that can fault.
