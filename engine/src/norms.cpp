@@ -249,6 +249,16 @@ Three batch_norm(const Tensor& input, Optional weight, Optional bias, Optional r
                   : batch_norm_in_evaluation(input, scale, running, eps);
 }
 
+Three batch_norm_legit(const Tensor& input, Optional weight, Optional bias, Tensor& running_mean,
+                       Tensor& running_var, bool training, double momentum, double eps) {
+  return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+Three batch_norm_without_statistics(const Tensor& input, Optional weight, Optional bias,
+                                    bool training, double momentum, double eps) {
+  return batch_norm(input, weight, bias, std::nullopt, std::nullopt, training, momentum, eps);
+}
+
 /// The statistics' gradient does not exist in evaluation: they are constants there.
 Tensor evaluation_gradient(const Tensor& grad, const Tensor& rstd, const Tensor& weight) {
   const DType type = *native_type(grad.scalar_type());
@@ -287,6 +297,8 @@ void register_norms(Registrations& registrations) {
   registrations.add_overload<&group_norm>("native_group_norm");
   registrations.add_overload<&group_norm_backward>("native_group_norm_backward");
   registrations.add_function<&batch_norm>("native_batch_norm");
+  registrations.add_overload<&batch_norm_legit>("_native_batch_norm_legit");
+  registrations.add_overload<&batch_norm_without_statistics>("_native_batch_norm_legit.no_stats");
   registrations.add_overload<&batch_norm_backward>("native_batch_norm_backward");
 }
 

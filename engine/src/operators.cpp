@@ -20,6 +20,7 @@ const Registrations kOperators = [] {
   register_factories(registrations);
   register_random(registrations);
   register_assembly(registrations);
+  register_arrangement(registrations);
   register_schema_library(registrations);
   return registrations;
 }();

@@ -55,7 +55,8 @@ bool refused_by_cpu(const OpInfo& info, Operands operands) {
   };
   if (info.name == "where") return !is_mask(0);
   if (info.name == "masked_fill")
-    return !is_mask(1) || (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
+    return !is_mask(1) ||
+           (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
   if (info.name == "hardtanh")
     return operands[0].tensor().scalar_type() == c10::kByte && operands[1].number().toDouble() < 0;
   if (info.name == "int_pow")
@@ -153,7 +154,8 @@ std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(
     if (!types || !info.computes.has(types->compute)) continue;
     if (refused_by_cpu(info, operands)) return std::nullopt;
     check_numbers(operands, common);
-    if (info.wide_scalars && reads_wider_number(operands, types->compute)) types->compute = DType::F32;
+    if (info.wide_scalars && reads_wider_number(operands, types->compute))
+      types->compute = DType::F32;
     const bool can_fault = row.divides_integers && !is_float(types->compute);
     return Choice{{row.id, types->compute, types->result, can_fault ? current_source() : 0},
                   types->returned,

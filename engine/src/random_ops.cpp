@@ -23,6 +23,9 @@ using at::Tensor;
 using c10::Scalar;
 using Generator = const std::optional<at::Generator>&;
 
+/// On the host path, which serves types that no random op has and raises CPU's error for them.
+const std::optional<at::Generator> kCpuDefault;
+
 bool fits(const Tensor& t) {
   return native_type(t.scalar_type()) && t.dim() < static_cast<std::int64_t>(kMaxRank);
 }
@@ -66,7 +69,7 @@ Tensor& uniform(Tensor& self, double from, double to, Generator generator) {
   const double limit = self.scalar_type() == c10::kDouble ? std::numeric_limits<double>::max()
                                                           : std::numeric_limits<float>::max();
   if (!fits_float(self) || !(from <= to && to - from <= limit))
-    return on_host<ATEN_OP(uniform_)>::call(self, from, to, std::nullopt), self;
+    return on_host<ATEN_OP(uniform_)>::call(self, from, to, kCpuDefault), self;
   store_affine(unit_like(*native_type(self.scalar_type()), generator, self), to - from, from, self);
   return self;
 }
@@ -74,7 +77,7 @@ Tensor& uniform(Tensor& self, double from, double to, Generator generator) {
 Tensor& normal(Tensor& self, double mean, double std, Generator generator) {
   TORCH_CHECK(std >= 0.0, "normal expects std >= 0.0, but found std ", std);
   if (!fits_float(self))
-    return on_host<ATEN_OP(normal_)>::call(self, mean, std, std::nullopt), self;
+    return on_host<ATEN_OP(normal_)>::call(self, mean, std, kCpuDefault), self;
   const bool wide = self.scalar_type() == c10::kDouble;
   store_affine(random_like(wide ? "random_normal_float64" : "random_normal_float32",
                            wide ? DType::F64 : DType::F32, generator, self),
@@ -90,7 +93,7 @@ Tensor& log_normal(Tensor& self, double mean, double std, Generator generator) {
 Tensor& exponential(Tensor& self, double rate, Generator generator) {
   TORCH_CHECK(rate > 0.0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
   if (!fits_float(self))
-    return on_host<ATEN_OP(exponential_)>::call(self, rate, std::nullopt), self;
+    return on_host<ATEN_OP(exponential_)>::call(self, rate, kCpuDefault), self;
   const bool wide = self.scalar_type() == c10::kDouble;
   store_affine(random_like(wide ? "random_exponential_float64" : "random_exponential_float32",
                            wide ? DType::F64 : DType::F32, generator, self),
@@ -107,14 +110,14 @@ void store_below(const Tensor& unit, const Operand& p, const Tensor& self) {
 
 Tensor& bernoulli(Tensor& self, double p, Generator generator) {
   TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  if (!fits(self)) return on_host<ATEN_OP2(bernoulli_, float)>::call(self, p, std::nullopt), self;
+  if (!fits(self)) return on_host<ATEN_OP2(bernoulli_, float)>::call(self, p, kCpuDefault), self;
   store_below(unit_like(DType::F32, generator, self), p, self);
   return self;
 }
 
 Tensor& bernoulli_each(Tensor& self, const Tensor& p, Generator generator) {
   if (!fits(self) || !fits_float(p) || !p.is_privateuseone())
-    return on_host<ATEN_OP2(bernoulli_, Tensor)>::call(self, p, std::nullopt), self;
+    return on_host<ATEN_OP2(bernoulli_, Tensor)>::call(self, p, kCpuDefault), self;
   const DType type = p.scalar_type() == c10::kDouble ? DType::F64 : DType::F32;
   store_below(unit_like(type, generator, self), p.expand(self.sizes()), self);
   return self;
@@ -150,7 +153,7 @@ std::int64_t largest_integer(DType type) {
 }
 
 Tensor& random(Tensor& self, Generator generator) {
-  if (!fits(self)) return on_host<ATEN_OP(random_)>::call(self, std::nullopt), self;
+  if (!fits(self)) return on_host<ATEN_OP(random_)>::call(self, kCpuDefault), self;
   store_integers(self, 0,
                  static_cast<std::uint64_t>(largest_integer(*native_type(self.scalar_type()))) + 1,
                  generator);
@@ -160,14 +163,14 @@ Tensor& random(Tensor& self, Generator generator) {
 Tensor& random_between(Tensor& self, std::int64_t from, std::optional<std::int64_t> to,
                        Generator generator) {
   if (!fits(self))
-    return on_host<ATEN_OP2(random_, from)>::call(self, from, to, std::nullopt), self;
+    return on_host<ATEN_OP2(random_, from)>::call(self, from, to, kCpuDefault), self;
   const std::int64_t last = to ? *to - 1 : largest_integer(*native_type(self.scalar_type()));
   TORCH_CHECK(!to || from < *to, "random_ expects 'from' to be less than 'to', but got from=", from,
               " >= to=", to.value_or(0));
   const DType type = *native_type(self.scalar_type());
   const bool in_range =
       is_float(type) || (last <= largest_integer(type) && from >= -largest_integer(type) - 1);
-  if (!in_range) return on_host<ATEN_OP2(random_, from)>::call(self, from, to, std::nullopt), self;
+  if (!in_range) return on_host<ATEN_OP2(random_, from)>::call(self, from, to, kCpuDefault), self;
   store_integers(self, from,
                  static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(from) + 1,
                  generator);
@@ -198,7 +201,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
 
 Tensor& geometric(Tensor& self, double p, Generator generator) {
   TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
-  if (!fits(self)) return on_host<ATEN_OP(geometric_)>::call(self, p, std::nullopt), self;
+  if (!fits(self)) return on_host<ATEN_OP(geometric_)>::call(self, p, kCpuDefault), self;
   const Tensor waits = random_like("random_exponential_float64", DType::F64, generator, self);
   return self.copy_(apply(words().mul, DType::F64, {waits, -1 / std::log1p(-p)}).ceil_());
 }
@@ -206,7 +209,7 @@ Tensor& geometric(Tensor& self, double p, Generator generator) {
 Tensor& cauchy(Tensor& self, double median, double sigma, Generator generator) {
   TORCH_CHECK(sigma > 0.0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   if (!fits_float(self))
-    return on_host<ATEN_OP(cauchy_)>::call(self, median, sigma, std::nullopt), self;
+    return on_host<ATEN_OP(cauchy_)>::call(self, median, sigma, kCpuDefault), self;
   const Tensor angle = at::sub(unit_like(DType::F64, generator, self), 0.5).mul_(M_PI);
   store_affine(angle.tan_(), sigma, median, self);
   return self;
@@ -229,6 +232,29 @@ Tensor normal_each(const Tensor& mean, const Tensor& std, Generator generator) {
   return normal(out, 0, 1, generator).mul_(std).add_(mean);
 }
 
+/// Raises as CPU does; it has to look at the values.
+void check_weights(const Tensor& weights) {
+  const Tensor valid =
+      weights.max().lt(std::numeric_limits<double>::infinity()).logical_and_(weights.min().ge(0));
+  TORCH_CHECK(valid.item<bool>(), "probability tensor contains either `inf`, `nan` or element < 0");
+  const Tensor empty_row = weights.sum(-1).eq(0).any();
+  TORCH_CHECK(!empty_row.item<bool>(),
+              "invalid multinomial distribution (sum of probabilities <= 0)");
+}
+
+/// Without replacement: the largest of weight / exponential, as CPU's own kernel draws.
+Tensor multinomial(const Tensor& self, std::int64_t samples, bool replacement,
+                   Generator generator) {
+  const bool drawn_at_once = samples == 1 || !replacement;
+  if (!fits_float(self) || self.dim() < 1 || self.dim() > 2 || samples < 1 ||
+      samples > self.size(-1) || !drawn_at_once)
+    return on_host<ATEN_OP(multinomial)>::call(self, samples, replacement, kCpuDefault);
+  check_weights(self);
+  Tensor waits = at::empty_like(self);
+  const Tensor keys = self.div(exponential(waits, 1, generator));
+  return samples == 1 ? keys.argmax(-1, /*keepdim=*/true) : std::get<1>(keys.topk(samples));
+}
+
 }  // namespace
 
 void register_random(Registrations& registrations) {
@@ -245,6 +271,7 @@ void register_random(Registrations& registrations) {
   registrations.add_overload<&random_between>("random_.from");
   registrations.add_overload<&random_below>("random_.to");
   registrations.add_overload<&randperm>("randperm.generator_out");
+  registrations.add_function<&multinomial>("multinomial");
   registrations.add_overload<&native_dropout>("native_dropout");
   registrations.add_function<&normal_about>("normal.Tensor_float");
   registrations.add_function<&normal_spread>("normal.float_Tensor");

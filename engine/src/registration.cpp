@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -25,13 +26,17 @@ const OverloadsByName& overloads() {
   return all;
 }
 
+bool same_argument(const c10::Argument& a, const c10::Argument& b) {
+  return a.name() == b.name() && *a.type() == *b.type();
+}
+
 /// True if `out` takes the arguments of `functional`, by name and type, and outputs after them.
 bool is_out_form(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
   const auto& wanted = functional.arguments();
   const auto& found = out.arguments();
   if (found.size() != wanted.size() + functional.returns().size()) return false;
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i].name() != found[i].name() || *wanted[i].type() != *found[i].type()) return false;
+    if (!same_argument(wanted[i], found[i])) return false;
   for (std::size_t i = wanted.size(); i < found.size(); ++i) {
     const c10::AliasInfo* alias = found[i].alias_info();
     if (!found[i].is_out() || alias == nullptr || !alias->isWrite()) return false;
@@ -46,6 +51,26 @@ std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& func
     if (overload == functional.operator_name().overload_name) continue;
     auto candidate = dispatcher.findSchema({name, overload});
     if (candidate && is_out_form(functional.schema(), candidate->schema())) return candidate;
+  }
+  return std::nullopt;
+}
+
+/// "__lshift__" becomes "__ilshift__", other names get an underscore.
+std::string in_place_name(std::string name) {
+  constexpr std::string_view kDunder = "aten::__";
+  return name.starts_with(kDunder) ? name.insert(kDunder.size(), "i") : name + "_";
+}
+
+/// The overload that takes the same arguments; not always one of the same overload name (pow.Tensor_Scalar).
+std::optional<c10::OperatorHandle> find_in_place_form(const c10::OperatorHandle& functional) {
+  const std::string name = in_place_name(functional.operator_name().name);
+  const auto found = overloads().find(name);
+  if (found == overloads().end()) return std::nullopt;
+  const auto& wanted = functional.schema().arguments();
+  for (const std::string& overload : found->second) {
+    auto candidate = c10::Dispatcher::singleton().findSchema({name, overload});
+    if (candidate && std::ranges::equal(candidate->schema().arguments(), wanted, same_argument))
+      return candidate;
   }
   return std::nullopt;
 }
@@ -132,7 +157,7 @@ Forms forms_of(std::string_view name) {
   forms.functional = dispatcher.findSchema({base, overload});
   if (!forms.functional)
     throw InvalidArgument(str("registration: PyTorch has no operator ", base, '.', overload));
-  forms.in_place = dispatcher.findSchema({base + "_", overload});
+  forms.in_place = find_in_place_form(*forms.functional);
   forms.out = find_out_form(*forms.functional);
   return forms;
 }

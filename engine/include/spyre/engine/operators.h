@@ -13,7 +13,8 @@ void register_norms(Registrations& registrations);  // layer, group and batch no
 void register_losses(Registrations& registrations);
 void register_factories(Registrations& registrations);  // fill, arange, eye, …
 void register_random(Registrations& registrations);
-void register_assembly(Registrations& registrations);  // cat, pad, flip, roll, …
+void register_assembly(Registrations& registrations);     // cat
+void register_arrangement(Registrations& registrations);  // flip, roll, glu, equal
 void register_schema_library(Registrations& registrations);
 
 }  // namespace spyre::engine

@@ -1,0 +1,64 @@
+"""Flips, rolls, gated halves, comparisons of whole tensors, and sampling by weight."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from .compare import compare_gradients, compare_with_cpu, fallbacks_of, same_error, sample
+
+
+@pytest.mark.parametrize("dims", [(), (0,), (1,), (-1,), (0, 2), (0, 1, 2)], ids=str)
+def test_flip(dims: tuple[int, ...]) -> None:
+    x = sample((3, 5, 7), torch.float32)
+    compare_with_cpu(lambda t: torch.flip(t, dims), x)
+    compare_with_cpu(lambda t: torch.flip(t.transpose(0, 2), dims), x, strides=False)
+    compare_with_cpu(lambda t: torch.flip(t[:, ::2] * 2, dims) + 1, x)
+    compare_with_cpu(lambda t: torch.flip(t, dims), sample((3, 1, 7), torch.int64).expand(3, 4, 7), strides=False)
+
+
+def test_flip_refusals() -> None:
+    x = sample((3, 5), torch.float32)
+    same_error(lambda t: torch.flip(t, (0, 0)), x)
+    same_error(lambda t: torch.flip(t, (2,)), x)
+
+
+@pytest.mark.parametrize(("shifts", "dims"), [(2, 0), (-3, 1), ((1, 2), (0, 1)), (4, ()), (0, 0), (5, 0)], ids=str)
+def test_roll(shifts: object, dims: object) -> None:
+    compare_with_cpu(lambda t: torch.roll(t, shifts, dims), sample((5, 7), torch.float32))
+    compare_with_cpu(lambda t: torch.roll(t, shifts, dims), sample((7, 5), torch.int32).t())
+
+
+def test_gated_halves() -> None:
+    x = sample((4, 6, 8), torch.float32)
+    for dim in (0, 1, -1):
+        compare_with_cpu(lambda t, d=dim: F.glu(t, d), x, ulp=4)
+        compare_gradients(lambda t, d=dim: F.glu(t, d), x, rtol=1e-5, atol=1e-6)
+    same_error(lambda t: F.glu(t, 1), sample((4, 5), torch.float32))
+
+
+def test_pixel_shuffle() -> None:
+    x = sample((2, 8, 3, 4), torch.float32)
+    compare_with_cpu(lambda t: F.pixel_shuffle(t, 2), x)
+    compare_with_cpu(lambda t: F.pixel_unshuffle(F.pixel_shuffle(t, 2), 2), x)
+
+
+def test_whole_tensors() -> None:
+    x = sample((4, 5), torch.float32).to("spyre")
+    answers, on_host = fallbacks_of(lambda: [torch.equal(x, x.clone()), torch.equal(x, x + 1), x.is_set_to(x), x.is_set_to(x[:2])])
+    assert answers == [True, False, True, False]
+    assert on_host == {}
+    assert not torch.equal(x, x[:2])
+
+
+def test_sampling_by_weight() -> None:
+    weights = torch.tensor([0.1, 0.0, 0.6, 0.3], device="spyre")
+    drawn, on_host = fallbacks_of(lambda: torch.stack([torch.multinomial(weights, 1) for _ in range(2000)]).cpu().flatten())
+    assert on_host == {}
+    shares = torch.bincount(drawn, minlength=4) / 2000
+    assert torch.allclose(shares, weights.cpu(), atol=0.05)
+    rows = torch.multinomial(torch.ones(5, 9, device="spyre"), 9).cpu()
+    assert torch.equal(rows.sort(1).values, torch.arange(9).expand(5, 9))
+    same_error(lambda t: torch.multinomial(t, 1), torch.tensor([-1.0, 2.0]))
+    same_error(lambda t: torch.multinomial(t, 1), torch.zeros(3))
