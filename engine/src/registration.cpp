@@ -58,7 +58,7 @@ std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& func
 /// "__lshift__" becomes "__ilshift__", other names get an underscore.
 std::string in_place_name(std::string name) {
   constexpr std::string_view kDunder = "aten::__";
-  return name.starts_with(kDunder) ? name.insert(kDunder.size(), "i") : name + "_";
+  return name.starts_with(kDunder) ? name.insert(kDunder.size(), 1, 'i') : name + "_";
 }
 
 /// The overload that takes the same arguments; not always one of the same overload name (pow.Tensor_Scalar).

@@ -58,7 +58,7 @@ class Event(torch.Event):
             cls, device="spyre", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess
         )
 
-    def __init__(self, enable_timing: bool = False, **_: bool) -> None:
+    def __init__(self, enable_timing: bool = False, *_: bool, **__: bool) -> None:
         """Remembers whether times are asked for."""
         self.enable_timing = enable_timing
 
