@@ -1,7 +1,6 @@
-// spyre/lazy/step_detector.cpp — a signature per node, a window over the latest, a short memory of beginnings.
+// spyre/lazy/step_detector.cpp — a signature per node, a window over the latest, a short memory of
+// beginnings.
 #include "spyre/lazy/step_detector.h"
-
-#include <algorithm>
 
 #include "spyre/base/hash.h"
 
@@ -10,6 +9,13 @@ namespace {
 
 constexpr std::uint64_t kMultiplier =
     0x9E37'79B9'7F4A'7C15;  // 2^64 / golden ratio: spreads every bit upwards
+
+/// The multiplier to the power of the window: what the oldest signature has grown by.
+constexpr std::uint64_t kOldestFactor = [] {
+  std::uint64_t factor = 1;
+  for (std::size_t i = 0; i < StepDetector::kWindow; ++i) factor *= kMultiplier;
+  return factor;
+}();
 
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   const std::uint64_t product = (hash ^ word) * kMultiplier;
@@ -32,19 +38,14 @@ std::uint64_t signature(const Trace& trace, std::size_t index) {
   return h;
 }
 
-std::uint64_t StepDetector::window_ending_at(std::size_t node) const {
-  std::uint64_t h = 0;
-  for (std::size_t i = 1; i <= kWindow; ++i) h = mix(h, signatures_[(node + i) % kWindow]);
-  return h | 1;  // 0 marks an unused place
-}
-
-bool StepDetector::is_known(std::uint64_t window) const {
-  return std::ranges::find(beginnings_, window) != beginnings_.end();
-}
-
-void StepDetector::remember(std::uint64_t window) {
-  if (is_known(window)) return;
-  beginnings_[next_++ % kRemembered] = window;
+/// The window's hash is a polynomial of its signatures, so that one more node costs two products.
+std::uint64_t StepDetector::slide_window(std::size_t node, std::uint64_t newest) {
+  std::uint64_t& place = signatures_[node % kWindow];
+  const std::uint64_t left_behind = node < kWindow ? 0 : place;
+  if (node == 0) rolling_ = 0;
+  rolling_ = rolling_ * kMultiplier + newest - left_behind * kOldestFactor;
+  place = newest;
+  return rolling_ | 1;  // 0 marks an unused place
 }
 
 std::optional<std::size_t> StepDetector::observe(const Trace& trace) {
@@ -57,13 +58,10 @@ std::optional<std::size_t> StepDetector::observe(const Trace& trace) {
 
 std::optional<std::size_t> StepDetector::note(const Trace& trace, std::size_t node) {
   observed_ = node + 1;
-  signatures_[node % kWindow] = signature(trace, node);
-  if (node + 1 < kWindow) return std::nullopt;
-  if (node + 1 == kWindow) {
-    remember(window_ending_at(node));
+  const std::uint64_t window = slide_window(node, signature(trace, node));
+  if (node + 1 == kWindow) beginnings_[place_of(window)] = window;
+  if (node + 1 < kShortest + kWindow || beginnings_[place_of(window)] != window)
     return std::nullopt;
-  }
-  if (node + 1 < kShortest + kWindow || !is_known(window_ending_at(node))) return std::nullopt;
   return node + 1 - kWindow;
 }
 
