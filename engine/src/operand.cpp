@@ -35,7 +35,7 @@ c10::ScalarType common_type(kernels::TypeRule rule, Operands operands) {
   for (const Operand& operand : operands) {
     if (operand.promoting() != nullptr)
       state = at::native::update_result_type_state(*operand.promoting(), state);
-    else if (rule != kernels::TypeRule::PromoteTensors)
+    else if (rule != kernels::TypeRule::PromoteTensors && operand.promotes())
       state = at::native::update_result_type_state(operand.number(), state);
   }
   return at::native::result_type(state);

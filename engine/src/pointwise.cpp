@@ -41,6 +41,12 @@ bool is_optional_number(const c10::Type& type) {
   return optional != nullptr && optional->getElementType()->isSubtypeOf(*c10::NumberType::get());
 }
 
+/// `Scalar` and `Scalar?`, as against float, int and bool.
+bool is_scalar(const c10::Type& type) {
+  const auto* optional = type.castRaw<c10::OptionalType>();
+  return (optional != nullptr ? *optional->getElementType() : type) == *c10::NumberType::get();
+}
+
 const at::Tensor* first_tensor(Operands operands) {
   for (const Operand& o : operands)
     if (o.on_device()) return &o.tensor();
@@ -96,7 +102,8 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
   for (std::size_t i = 0; i < schema_.arguments().size(); ++i) {
     const c10::Argument& argument = schema_.arguments()[i];
     if (argument.name() == "alpha") alpha_ = i;
-    nan_if_none_.push_back(!selects[i] && is_optional_number(*argument.type()));
+    arguments_.push_back({.nan_if_none = !selects[i] && is_optional_number(*argument.type()),
+                          .promotes = is_scalar(*argument.type())});
   }
 }
 
@@ -207,14 +214,17 @@ bool PointwiseOverload::out(Operands operands, std::span<const c10::IValue> give
 
 void PointwiseOverload::collect(std::span<const c10::IValue> arguments,
                                 c10::SmallVectorImpl<Operand>& operands) const {
-  for (std::size_t i = 0; i < nan_if_none_.size(); ++i) {
+  const auto number = [&](std::size_t i, const c10::Scalar& value) {
+    return arguments_[i].promotes ? Operand(value) : Operand::constant(value);
+  };
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const c10::IValue& value = arguments[i];
     if (value.isTensor()) {
       if (value.toTensor().defined()) operands.emplace_back(value.toTensor());
     } else if (value.isScalar()) {
-      operands.emplace_back(value.toScalar());
-    } else if (value.isNone() && nan_if_none_[i]) {
-      operands.emplace_back(std::numeric_limits<double>::quiet_NaN());
+      operands.push_back(number(i, value.toScalar()));
+    } else if (value.isNone() && arguments_[i].nan_if_none) {
+      operands.push_back(Operand::constant(std::numeric_limits<double>::quiet_NaN()));
     }
   }
 }

@@ -21,15 +21,23 @@ class Operand {
   Operand(const c10::Scalar& number) : number_(number) {}  // NOLINT(google-explicit-constructor)
   Operand(double number) : number_(number) {}              // NOLINT(google-explicit-constructor)
 
+  /// A number that never takes part in type promotion: a `float`, `int` or `bool` of the schema.
+  static Operand constant(const c10::Scalar& number) {
+    Operand operand(number);
+    operand.promotes_ = false;
+    return operand;
+  }
+
   bool on_device() const { return device_tensor_; }
   const at::Tensor& tensor() const { return *tensor_; }
   /// The tensor that takes part in type promotion, or nullptr for a plain number.
   const at::Tensor* promoting() const { return tensor_; }
   const c10::Scalar& number() const { return number_; }
+  bool promotes() const { return promotes_; }
 
  private:
   const at::Tensor* tensor_ = nullptr;
-  bool device_tensor_ = false;
+  bool device_tensor_ = false, promotes_ = true;
   c10::Scalar number_;
 };
 

@@ -53,6 +53,10 @@ class PointwiseOverload {
     std::size_t fixed;      // trailing numbers that the terms fix: not inputs of the body
     std::vector<Term> terms;
   };
+  struct ArgumentRole {
+    bool nan_if_none = false;  // an optional number that no row selects on
+    bool promotes = false;     // takes part in type promotion, if it is a number
+  };
   struct Choice {
     PointwiseOp op;
     c10::ScalarType returned;
@@ -67,7 +71,7 @@ class PointwiseOverload {
 
   const c10::FunctionSchema& schema_;  // lives as long as the dispatcher
   std::vector<Row> rows_;
-  std::vector<bool> nan_if_none_;     // per argument: an optional number that no row selects on
+  std::vector<ArgumentRole> arguments_;
   std::optional<std::size_t> alpha_;  // position of an `alpha` argument, which does not promote
 };
 
