@@ -8,8 +8,6 @@
 #include <ranges>
 #include <string>
 
-#include "spyre/engine/error_boundary.h"
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 #include "spyre/kernels/builder.h"
@@ -97,7 +95,7 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
         std::ranges::count_if(terms, [](const Term& t) { return t.number.has_value(); });
     rows_.push_back(
         {id, &op.info, divides_integers(op), static_cast<std::size_t>(fixed), std::move(terms)});
-    for (const Term& term : rows_.back().terms) selects[term.argument] = true;
+    for (const Term& term : rows_.back().terms) selects_ = selects[term.argument] = true;
   }
   for (std::size_t i = 0; i < schema_.arguments().size(); ++i) {
     const c10::Argument& argument = schema_.arguments()[i];
@@ -227,157 +225,6 @@ void PointwiseOverload::collect(std::span<const c10::IValue> arguments,
       operands.push_back(Operand::constant(std::numeric_limits<double>::quiet_NaN()));
     }
   }
-}
-
-namespace {
-
-using Overload = std::shared_ptr<const PointwiseOverload>;
-
-/// Runs the operator on the host with these arguments.
-template <class... Args> at::Tensor on_host(const c10::OperatorHandle& op, const Args&... args) {
-  torch::jit::Stack stack;
-  torch::jit::push(stack, args...);
-  fall_back(op, &stack);
-  return stack.back().toTensor();
-}
-
-// Adapters by signature: each form of an overload as the dispatcher calls it. Immutable.
-
-template <class... Args> struct Functional final : c10::OperatorKernel {
-  Functional(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
-  at::Tensor operator()(Args... args) {
-    return bounded([&]() -> at::Tensor {
-      const std::array<Operand, sizeof...(Args)> operands{Operand(args)...};
-      at::Tensor result;
-      return overload->functional(operands, {}, result) ? result : on_host(handle, args...);
-    });
-  }
-  Overload overload;
-  c10::OperatorHandle handle;
-};
-
-template <class... Args> struct InPlace final : c10::OperatorKernel {
-  InPlace(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
-  at::Tensor& operator()(at::Tensor& self, Args... args) {
-    return bounded([&]() -> at::Tensor& {
-      const std::array<Operand, sizeof...(Args) + 1> operands{Operand(self), Operand(args)...};
-      if (!overload->in_place(operands, {}, self)) on_host(handle, self, args...);
-      return self;
-    });
-  }
-  Overload overload;
-  c10::OperatorHandle handle;
-};
-
-template <class... Args> struct Out final : c10::OperatorKernel {
-  Out(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
-  at::Tensor& operator()(Args... args, at::Tensor& out) {
-    return bounded([&]() -> at::Tensor& {
-      const std::array<Operand, sizeof...(Args)> operands{Operand(args)...};
-      if (!overload->out(operands, {}, out)) on_host(handle, args..., out);
-      return out;
-    });
-  }
-  Overload overload;
-  c10::OperatorHandle handle;
-};
-
-enum class Form : std::uint8_t { Functional, InPlace, Out };
-
-/// Every other signature: walks the schema.
-struct Boxed final : c10::OperatorKernel {
-  Boxed(Overload o, Form f) : overload(std::move(o)), form(f) {}
-
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-    bounded([&] {
-      const std::size_t count = op.schema().arguments().size();
-      const std::span<const c10::IValue> arguments =
-          std::span<const c10::IValue>(*stack).last(count);
-      c10::SmallVector<Operand, 8> operands;
-      overload->collect(arguments, operands);
-      at::Tensor result;
-      if (!run({operands.data(), operands.size()}, arguments, result)) return fall_back(op, stack);
-      torch::jit::drop(*stack, count);
-      torch::jit::push(*stack, std::move(result));
-    });
-  }
-
-  bool run(Operands operands, std::span<const c10::IValue> arguments, at::Tensor& result) const {
-    if (form == Form::Functional) return overload->functional(operands, arguments, result);
-    result = (form == Form::InPlace ? arguments.front() : arguments.back()).toTensor();
-    return form == Form::InPlace ? overload->in_place(operands, arguments, result)
-                                 : overload->out(operands, arguments, result);
-  }
-
-  Overload overload;
-  Form form;
-};
-
-/// True if PyTorch makes the functional form itself, from a copy and the in-place form.
-bool functional_is_derived(const Forms& forms) {
-  const auto composite = [](const c10::OperatorHandle& op) {
-    return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
-  };
-  return forms.in_place && composite(*forms.functional) && !composite(*forms.in_place);
-}
-
-template <class First, class... Rest>
-void register_unboxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
-  if (!functional_is_derived(forms))
-    registrations.add<Functional<First, Rest...>>(*forms.functional, overload, *forms.functional);
-  if (forms.in_place)
-    registrations.add<InPlace<Rest...>>(*forms.in_place, overload, *forms.in_place);
-  if (forms.out) registrations.add<Out<First, Rest...>>(*forms.out, overload, *forms.out);
-}
-
-void register_boxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
-  if (!functional_is_derived(forms))
-    registrations.add_boxed<Boxed>(*forms.functional, overload, Form::Functional);
-  if (forms.in_place) registrations.add_boxed<Boxed>(*forms.in_place, overload, Form::InPlace);
-  if (forms.out) registrations.add_boxed<Boxed>(*forms.out, overload, Form::Out);
-}
-
-/// The argument kinds of a schema, one letter each: T tensor, S Scalar, ? anything else.
-std::string signature_of(const c10::FunctionSchema& schema) {
-  std::string letters;
-  for (const c10::Argument& a : schema.arguments())
-    letters += *a.type() == *c10::TensorType::get()   ? 'T'
-               : *a.type() == *c10::NumberType::get() ? 'S'
-                                                      : '?';
-  return letters;
-}
-
-void register_overload(Registrations& registrations, std::string_view name,
-                       std::span<const OpId> rows) {
-  using Tensor = const at::Tensor&;
-  using Scalar = const c10::Scalar&;
-  const Forms forms = forms_of(name);
-  const auto overload = std::make_shared<const PointwiseOverload>(forms.functional->schema(), rows);
-  const std::string signature =
-      overload->selects() ? "by arguments" : signature_of(forms.functional->schema());
-  if (signature == "T") return register_unboxed<Tensor>(registrations, forms, overload);
-  if (signature == "TT") return register_unboxed<Tensor, Tensor>(registrations, forms, overload);
-  if (signature == "TS") return register_unboxed<Tensor, Scalar>(registrations, forms, overload);
-  if (signature == "TTS")
-    return register_unboxed<Tensor, Tensor, Scalar>(registrations, forms, overload);
-  register_boxed(registrations, forms, overload);
-}
-
-}  // namespace
-
-void register_pointwise(Registrations& registrations) {
-  std::vector<std::pair<std::string_view, std::vector<OpId>>> overloads;  // in table order
-  const std::span<const kernels::Op> table = kernels::op_table();
-  for (std::uint16_t id = 0; id < table.size(); ++id) {
-    for (auto part : std::views::split(table[id].info.aten, ';')) {
-      if (part.empty()) continue;
-      const std::string_view name(part.begin(), part.end());
-      auto known = std::ranges::find(overloads, name, &decltype(overloads)::value_type::first);
-      if (known == overloads.end()) known = overloads.insert(overloads.end(), {name, {}});
-      known->second.push_back(OpId{id});
-    }
-  }
-  for (const auto& [name, rows] : overloads) register_overload(registrations, name, rows);
 }
 
 }  // namespace spyre::engine

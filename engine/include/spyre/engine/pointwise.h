@@ -3,7 +3,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/SmallVector.h>
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -29,10 +28,7 @@ class PointwiseOverload {
   bool out(Operands operands, std::span<const c10::IValue> given, const at::Tensor& out) const;
 
   /// True if some row depends on the values of arguments.
-  bool selects() const {
-    return std::any_of(rows_.begin(), rows_.end(),
-                       [](const Row& row) { return !row.terms.empty(); });
-  }
+  bool selects() const { return selects_; }
   /// The inputs of the body among a call's arguments, in schema order.
   void collect(std::span<const c10::IValue> arguments,
                c10::SmallVectorImpl<Operand>& operands) const;
@@ -72,6 +68,7 @@ class PointwiseOverload {
   const c10::FunctionSchema& schema_;  // lives as long as the dispatcher
   std::vector<Row> rows_;
   std::vector<ArgumentRole> arguments_;
+  bool selects_ = false;
   std::optional<std::size_t> alpha_;  // position of an `alpha` argument, which does not promote
 };
 

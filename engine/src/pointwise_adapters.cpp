@@ -1,0 +1,201 @@
+// spyre/engine/pointwise_adapters.cpp — the dispatcher's entries for pointwise overloads, by signature.
+//
+// The common signatures have unboxed kernels; all others go through one boxed kernel. Both find the body's inputs in the
+// same way, from the operator's schema.
+#include <array>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <utility>
+
+#include "spyre/engine/error_boundary.h"
+#include "spyre/engine/fallback.h"
+#include "spyre/engine/pointwise.h"
+
+namespace spyre::engine {
+namespace {
+
+using Overload = std::shared_ptr<const PointwiseOverload>;
+
+/// The inputs of one unboxed call. Borrows the arguments; confined to the call.
+template <class... Args> struct Call {
+  Call(const PointwiseOverload& overload, const Args&... args) {
+    if constexpr ((std::is_constructible_v<Operand, const Args&> && ...)) {
+      if (!overload.selects()) {
+        (operands.emplace_back(args), ...);
+        return;
+      }
+    }
+    given = {c10::IValue(args)...};
+    overload.collect(given, operands);
+  }
+  Operands inputs() const { return {operands.data(), operands.size()}; }
+
+  std::array<c10::IValue, sizeof...(Args)> given;
+  c10::SmallVector<Operand, 4> operands;
+};
+
+/// Runs the operator on the host with these arguments.
+template <class... Args> at::Tensor on_host(const c10::OperatorHandle& op, const Args&... args) {
+  torch::jit::Stack stack;
+  torch::jit::push(stack, args...);
+  fall_back(op, &stack);
+  return stack.back().toTensor();
+}
+
+// Kernels by form and signature. Immutable.
+
+template <class... Args> struct Functional final : c10::OperatorKernel {
+  Functional(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
+  at::Tensor operator()(Args... args) {
+    return bounded([&]() -> at::Tensor {
+      const Call<std::remove_cvref_t<Args>...> call(*overload, args...);
+      at::Tensor result;
+      return overload->functional(call.inputs(), call.given, result) ? result
+                                                                     : on_host(handle, args...);
+    });
+  }
+  Overload overload;
+  c10::OperatorHandle handle;
+};
+
+template <class... Args> struct InPlace final : c10::OperatorKernel {
+  InPlace(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
+  at::Tensor& operator()(at::Tensor& self, Args... args) {
+    return bounded([&]() -> at::Tensor& {
+      const Call<at::Tensor, std::remove_cvref_t<Args>...> call(*overload, self, args...);
+      if (!overload->in_place(call.inputs(), call.given, self)) on_host(handle, self, args...);
+      return self;
+    });
+  }
+  Overload overload;
+  c10::OperatorHandle handle;
+};
+
+template <class... Args> struct Out final : c10::OperatorKernel {
+  Out(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
+  at::Tensor& operator()(Args... args, at::Tensor& out) {
+    return bounded([&]() -> at::Tensor& {
+      const Call<std::remove_cvref_t<Args>...> call(*overload, args...);
+      if (!overload->out(call.inputs(), call.given, out)) on_host(handle, args..., out);
+      return out;
+    });
+  }
+  Overload overload;
+  c10::OperatorHandle handle;
+};
+
+enum class Form : std::uint8_t { Functional, InPlace, Out };
+
+struct Boxed final : c10::OperatorKernel {
+  Boxed(Overload o, Form f) : overload(std::move(o)), form(f) {}
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    bounded([&] {
+      const std::size_t count = op.schema().arguments().size();
+      const std::span<const c10::IValue> arguments =
+          std::span<const c10::IValue>(*stack).last(count);
+      c10::SmallVector<Operand, 8> operands;
+      overload->collect(arguments, operands);
+      at::Tensor result;
+      if (!run({operands.data(), operands.size()}, arguments, result)) return fall_back(op, stack);
+      torch::jit::drop(*stack, count);
+      torch::jit::push(*stack, std::move(result));
+    });
+  }
+
+  bool run(Operands operands, std::span<const c10::IValue> arguments, at::Tensor& result) const {
+    if (form == Form::Functional) return overload->functional(operands, arguments, result);
+    result = (form == Form::InPlace ? arguments.front() : arguments.back()).toTensor();
+    return form == Form::InPlace ? overload->in_place(operands, arguments, result)
+                                 : overload->out(operands, arguments, result);
+  }
+
+  Overload overload;
+  Form form;
+};
+
+/// True if PyTorch makes the functional form itself, from a copy and the in-place form.
+bool functional_is_derived(const Forms& forms) {
+  const auto composite = [](const c10::OperatorHandle& op) {
+    return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
+  };
+  return forms.in_place && composite(*forms.functional) && !composite(*forms.in_place);
+}
+
+using Register = void (*)(Registrations&, const Forms&, const Overload&);
+
+template <class First, class... Rest>
+void register_unboxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
+  if (!functional_is_derived(forms))
+    registrations.add<Functional<First, Rest...>>(*forms.functional, overload, *forms.functional);
+  if (forms.in_place)
+    registrations.add<InPlace<Rest...>>(*forms.in_place, overload, *forms.in_place);
+  if (forms.out) registrations.add<Out<First, Rest...>>(*forms.out, overload, *forms.out);
+}
+
+void register_boxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
+  if (!functional_is_derived(forms))
+    registrations.add_boxed<Boxed>(*forms.functional, overload, Form::Functional);
+  if (forms.in_place) registrations.add_boxed<Boxed>(*forms.in_place, overload, Form::InPlace);
+  if (forms.out) registrations.add_boxed<Boxed>(*forms.out, overload, Form::Out);
+}
+
+/// T: Tensor, S: Scalar, O: Scalar?, Z: str, ?: anything else.
+char letter_of(const c10::Type& type) {
+  if (type == *c10::TensorType::get()) return 'T';
+  if (type == *c10::NumberType::get()) return 'S';
+  if (type == *c10::StringType::get()) return 'Z';
+  const auto* optional = type.castRaw<c10::OptionalType>();
+  return optional != nullptr && *optional->getElementType() == *c10::NumberType::get() ? 'O' : '?';
+}
+
+Register registration_for(const c10::FunctionSchema& schema) {
+  using T = const at::Tensor&;
+  using S = const c10::Scalar&;
+  using O = const std::optional<c10::Scalar>&;
+  using Z = std::string_view;
+  static constexpr std::array<std::pair<std::string_view, Register>, 12> kUnboxed{{
+      {"T", &register_unboxed<T>},
+      {"TT", &register_unboxed<T, T>},
+      {"TS", &register_unboxed<T, S>},
+      {"TTS", &register_unboxed<T, T, S>},
+      {"TSS", &register_unboxed<T, S, S>},
+      {"TTT", &register_unboxed<T, T, T>},
+      {"TTTS", &register_unboxed<T, T, T, S>},
+      {"TTSS", &register_unboxed<T, T, S, S>},
+      {"TSSS", &register_unboxed<T, S, S, S>},
+      {"TOO", &register_unboxed<T, O, O>},
+      {"TZ", &register_unboxed<T, Z>},
+      {"TTZ", &register_unboxed<T, T, Z>},
+  }};
+  std::string letters;
+  for (const c10::Argument& a : schema.arguments()) letters += letter_of(*a.type());
+  for (const auto& [signature, function] : kUnboxed)
+    if (signature == letters) return function;
+  return &register_boxed;
+}
+
+}  // namespace
+
+void register_pointwise(Registrations& registrations) {
+  std::vector<std::pair<std::string_view, std::vector<OpId>>> overloads;  // in table order
+  const std::span<const kernels::Op> table = kernels::op_table();
+  for (std::uint16_t id = 0; id < table.size(); ++id) {
+    for (auto part : std::views::split(table[id].info.aten, ';')) {
+      if (part.empty()) continue;
+      const std::string_view name(part.begin(), part.end());
+      auto known = std::ranges::find(overloads, name, &decltype(overloads)::value_type::first);
+      if (known == overloads.end()) known = overloads.insert(overloads.end(), {name, {}});
+      known->second.push_back(OpId{id});
+    }
+  }
+  for (const auto& [name, rows] : overloads) {
+    const Forms forms = forms_of(name);
+    const c10::FunctionSchema& schema = forms.functional->schema();
+    registration_for(schema)(registrations, forms,
+                             std::make_shared<const PointwiseOverload>(schema, rows));
+  }
+}
+
+}  // namespace spyre::engine
