@@ -1,7 +1,5 @@
 // python/csrc/sources.cpp — the user's Python line, interned: asked for only when an op is recorded that can fault.
 #include <pybind11/pybind11.h>
-// Needs Python.h, which pybind11 brings with the right macros.
-#include <frameobject.h>
 
 #include <string>
 #include <string_view>
