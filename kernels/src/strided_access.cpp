@@ -1,4 +1,5 @@
-// spyre/kernels/strided_access.cpp — elements that are not side by side: one at a time, through a stack slot.
+// spyre/kernels/strided_access.cpp — elements that are not side by side: one at a time, through a
+// stack slot.
 //
 // Also the single-element forms: a value that every lane shares, and the result of a row.
 #include "spyre/base/error.h"
@@ -42,12 +43,13 @@ x86::Gp load_small(x86::Compiler& cc, DType type, const x86::Mem& at) {
   return r;
 }
 
-void store_small(x86::Compiler& cc, DType type, const x86::Mem& at, const x86::Gp& r) {
-  if (type == DType::BF16) cc.shr(r, 16);
+/// One element from the lowest lane. Not by way of a general register: the register allocator would
+/// turn `vmovd eax, xmm` of a spilled value into `vmovd eax, [stack]`, which does not exist.
+void store_small(x86::Compiler& cc, DType type, const x86::Mem& at, const x86::Vec& r) {
   if (size_of(type) == 1) {
-    cc.mov(at.cloneResized(1), r.r8());
+    cc.emit(Inst::kIdVpextrb, at.cloneResized(1), r.xmm(), Imm(0));
   } else {
-    cc.mov(at.cloneResized(2), r.r16());
+    cc.emit(Inst::kIdVpextrw, at.cloneResized(2), r.xmm(), Imm(type == DType::BF16 ? 1 : 0));
   }
 }
 
@@ -130,15 +132,12 @@ void VectorIsa::store_first(DType type, const x86::Mem& at, const Lanes& value) 
   } else if (size_of(type) == 4) {
     cc.emit(Inst::kIdVmovd, at.cloneResized(4), r.xmm());
   } else {
-    const x86::Gp bits = cc.newInt32();
+    x86::Vec element = r;
     if (type == DType::F16) {
-      const x86::Vec packed = fresh();
-      cc.emit(Inst::kIdVcvtps2ph, packed.xmm(), r.xmm(), Imm(0));
-      cc.emit(Inst::kIdVmovd, bits, packed.xmm());
-    } else {
-      cc.emit(Inst::kIdVmovd, bits, r.xmm());
+      element = fresh();
+      cc.emit(Inst::kIdVcvtps2ph, element.xmm(), r.xmm(), Imm(0));
     }
-    store_small(cc, type, at, bits);
+    store_small(cc, type, at, element);
   }
 }
 
