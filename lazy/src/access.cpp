@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "spyre/lazy/iteration_space.h"
 
@@ -67,6 +70,29 @@ bool interleaved(const Access& a, const Access& b) {
   return false;
 }
 
+/// The same window of memory, whatever the order it is walked in.
+bool permuted(const Access& a, const Access& b) {
+  if (a.begin != b.begin || a.end != b.end || a.extents.numel() != b.extents.numel()) return false;
+  const auto in_memory = [](const Access& access) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> loops;  // falling strides and extents
+    loops.reserve(access.extents.size());
+    for (std::size_t d = 0; d < access.extents.size(); ++d)
+      loops.emplace_back(access.strides[d], access.extents[d]);
+    std::ranges::sort(loops, std::greater{});
+    Access sorted;
+    for (const auto& [stride, extent] : loops)
+      sorted.extents.push_back(extent), sorted.strides.push_back(stride);
+    coalesce(sorted.extents, {&sorted.strides, 1});
+    return sorted;
+  };
+  const Access x = in_memory(a), y = in_memory(b);
+  // Rising strides that are at least as long as the loops inside: no element is met twice.
+  std::int64_t inside = 1;
+  for (std::size_t d = x.extents.size(); d-- > 0; inside = x.strides[d] * x.extents[d])
+    if (x.strides[d] < inside) return false;
+  return x.extents == y.extents && x.strides == y.strides;
+}
+
 bool repeats(const Access& once, const Access& repeated) {
   const std::size_t rank = once.extents.size();
   return repeated.extents.size() == rank + 1 && repeated.strides[rank] == 0 &&
@@ -118,6 +144,7 @@ Relation relate(const Access& earlier, const Access& later) {
   if (same_start && earlier.extents == later.extents && earlier.strides == later.strides)
     return Relation::Same;
   if (same_start && repeats(earlier, later)) return Relation::Broadcast;
+  if (same_start && permuted(earlier, later)) return Relation::Permuted;
   return interleaved(earlier, later) ? Relation::Disjoint : Relation::Conflict;
 }
 

@@ -32,6 +32,7 @@ Access access_of(const Graph& graph, const Node& node, std::size_t position);
 enum class Relation : std::uint8_t {
   Disjoint,   // no byte in common
   Same,       // point for point the same element
+  Permuted,   // the same elements, each once, in different orders
   Broadcast,  // `later` repeats each element of `earlier` along one further, innermost dimension
   Conflict,   // anything else
 };

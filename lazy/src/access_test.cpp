@@ -27,7 +27,10 @@ TEST(Access, IsTheSameThroughReshapes) {
   const TestTensor x = matrix(6, 4);
   EXPECT_EQ(relate(access(x), access(x.viewed({2, 3, 4}))), Relation::Same);
   EXPECT_EQ(relate(access(x), access(x.viewed({24}))), Relation::Same);
-  EXPECT_EQ(relate(access(x), access(x.transposed(0, 1))), Relation::Conflict);
+  EXPECT_EQ(relate(access(x), access(x.transposed(0, 1))), Relation::Permuted);
+  EXPECT_EQ(relate(access(x.slice(1, 0, 2)), access(x.slice(1, 0, 2).transposed(0, 1))),
+            Relation::Permuted);
+  EXPECT_EQ(relate(access(x), access(x.slice(0, 0, 5).transposed(0, 1))), Relation::Conflict);
 }
 
 TEST(Access, SeesShiftedWindowsInConflict) {

@@ -48,8 +48,8 @@ void Dependences::read(History& history, Touch touch) {
     const Access& theirs = accesses_[w.operand];
     const Relation relation = relate(theirs, mine);
     if (relation == Relation::Disjoint) continue;
-    in_.push_back({w.node, touch.node, Dependence::Kind::Flow, relation});
-    if (relation == Relation::Same || relation == Relation::Broadcast) {
+    in_.push_back({w.node, touch.node, Dependence::Kind::Flow, relation, w.operand, touch.operand});
+    if (relation != Relation::Conflict) {
       // An earlier write may define the value only if none in between touched it.
       if (!obscured) definitions_[touch.operand] = w.node;
       break;
@@ -61,7 +61,8 @@ void Dependences::read(History& history, Touch touch) {
   for (const Touch& r : std::views::reverse(history.reads)) {
     if (++looked_at > kShareWindow) break;
     if (r.node == touch.node || relate(accesses_[r.operand], mine) != Relation::Same) continue;
-    in_.push_back({r.node, touch.node, Dependence::Kind::Share, Relation::Same});
+    in_.push_back(
+        {r.node, touch.node, Dependence::Kind::Share, Relation::Same, r.operand, touch.operand});
     break;
   }
   history.reads.push_back(touch);
@@ -79,8 +80,9 @@ void Dependences::write(History& history, Touch touch) {
       }
       // A reader of broadcast elements needs them after this point of the loop: order whole nodes.
       if (t.node != touch.node)
-        in_.push_back(
-            {t.node, touch.node, kind, relation == Relation::Same ? relation : Relation::Conflict});
+        in_.push_back({t.node, touch.node, kind,
+                       relation == Relation::Broadcast ? Relation::Conflict : relation, t.operand,
+                       touch.operand});
       const bool covered = mine.covers(accesses_[t.operand]);
       if (covered && kind == Dependence::Kind::Output && t.node != touch.node)
         overwritten_[t.node] = 1;

@@ -21,6 +21,7 @@ struct Dependence {
   std::uint32_t from = 0, to = 0;
   Kind kind{};
   Relation relation{};
+  std::uint32_t from_operand = 0, to_operand = 0;  // in Graph::operands
 };
 
 /// Of the live nodes of one graph. Immutable once built.

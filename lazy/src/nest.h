@@ -36,7 +36,8 @@ std::optional<Nest> unify(const Nest& a, const Nest& b, Refusal& why);
 /// A node by itself: its nest, coalesced, and each operand's strides over nest.extents().
 struct NodeNest {
   Nest nest;
-  std::vector<Dims> strides;  // parallel to graph.all_operands(node); empty for scalars
+  std::vector<Dims> strides;  // parallel to graph.all_operands(node); 0 for scalars
+  bool reordered = false;     // the loops are not in the logical order of the node's sizes any more
 };
 NodeNest nest_of(const Graph& graph, const Node& node);
 

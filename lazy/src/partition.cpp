@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reordering.h"
 #include "spec_builder.h"
 #include "spyre/kernels/kernel.h"
 
@@ -70,22 +71,32 @@ bool Partition::try_merge(std::uint32_t a, std::uint32_t b, Form form) {
                        (later.nest.reduces() && later.nest.form != form);
   if (!involved || foreign) return false;  // another pass's business
 
-  Refusal why{};
-  const std::optional<Nest> nest = unify(earlier.nest, later.nest, why);
-  if (!nest) return refuse(a, b, why);
-  GroupDraft merged{.nest = *nest, .position = merged_position(a, b)};
+  GroupDraft merged{.position = merged_position(a, b)};
   if (merged.position == kNone) return refuse(a, b, Refusal::Order);
-  if (!aligned(a, b, *nest)) return refuse(a, b, Refusal::Overlap);
   if (earlier.nodes.size() + later.nodes.size() > limits_.nodes) return refuse(a, b, Refusal::Size);
-  merged.nodes = joined(earlier.nodes, later.nodes);
 
+  Refusal why{};
+  std::optional<Nest> nest = common_nest(a, b, why);
+  const Dependence* permuted = nest ? nullptr : permuted_dependence(a, b);
+  const GroupLoops before = permuted != nullptr ? loops_of(b) : GroupLoops{};
+  const bool reordered = permuted != nullptr && reorder(b, a, *permuted);
+  if (reordered) nest = common_nest(a, b, why);
+  if (nest) merged.nest = *nest;
+  if (nest && fits(a, b, merged, why)) return true;
+  if (reordered) restore(b, before);
+  return refuse(a, b, why);
+}
+
+bool Partition::fits(std::uint32_t a, std::uint32_t b, GroupDraft& merged, Refusal& why) {
+  const GroupDraft &earlier = drafts_[a], &later = drafts_[b];
+  merged.nodes = joined(earlier.nodes, later.nodes);
   // Loads and stores are counted as if the merge had happened.
   const bool keep_earlier = earlier.nodes.size() >= later.nodes.size();
   const std::uint32_t name = keep_earlier ? a : b, joining = keep_earlier ? b : a;
   parent_[joining] = name;
   if (!within_limits(merged, why)) {
     parent_[joining] = joining;
-    return refuse(a, b, why);
+    return false;
   }
   replace(name, joining, std::move(merged));
   return true;
@@ -108,21 +119,78 @@ std::uint32_t Partition::merged_position(std::uint32_t earlier, std::uint32_t la
   return std::ranges::none_of(drafts_[earlier].after, between) ? high : kNone;
 }
 
+std::optional<Nest> Partition::common_nest(std::uint32_t earlier, std::uint32_t later,
+                                           Refusal& why) const {
+  std::optional<Nest> nest = unify(drafts_[earlier].nest, drafts_[later].nest, why);
+  if (!nest || aligned(earlier, later, *nest)) return nest;
+  why = Refusal::Overlap;
+  return std::nullopt;
+}
+
 bool Partition::aligned(std::uint32_t earlier, std::uint32_t later, const Nest& merged) const {
   const bool from_earlier = drafts_[earlier].nodes.size() < drafts_[later].nodes.size();
   const std::uint32_t other = from_earlier ? later : earlier;
-  const auto holds = [&](const Dependence& d, std::uint32_t far_end) {
-    if (d.kind == Dependence::Kind::Share || group_of(far_end) != other) return true;
-    return d.relation == Relation::Same ||
-           (d.relation == Relation::Broadcast && merged.form == Form::Row);
-  };
   for (const std::uint32_t n : drafts_[from_earlier ? earlier : later].nodes) {
     for (const Dependence& d : dependences_.into(n))
-      if (!holds(d, d.from)) return false;
+      if (group_of(d.from) == other && !holds_pointwise(d, merged)) return false;
     for (const Dependence& d : dependences_.out_of(n))
-      if (!holds(d, d.to)) return false;
+      if (group_of(d.to) == other && !holds_pointwise(d, merged)) return false;
   }
   return true;
+}
+
+bool Partition::holds_pointwise(const Dependence& d, const Nest& merged) const {
+  if (d.kind == Dependence::Kind::Share) return true;
+  if (d.relation == Relation::Conflict) return false;
+  if (d.relation == Relation::Broadcast && merged.form != Form::Row) return false;
+  if (!nests_[d.from].reordered && !nests_[d.to].reordered) return d.relation != Relation::Permuted;
+  return strides_of(d.from, d.from_operand, merged) == strides_of(d.to, d.to_operand, merged);
+}
+
+Dims Partition::strides_of(std::uint32_t node, std::uint32_t operand, const Nest& nest) const {
+  const NodeNest& member = nests_[node];
+  return strides_in(member.nest, member.strides[operand - graph_.nodes[node].first_operand], nest);
+}
+
+const Dependence* Partition::permuted_dependence(std::uint32_t earlier, std::uint32_t later) const {
+  for (const std::uint32_t n : drafts_[later].nodes)
+    for (const Dependence& d : dependences_.into(n)) {
+      const bool permuted =
+          d.relation == Relation::Permuted ||
+          (d.relation == Relation::Same && (nests_[d.from].reordered || nests_[n].reordered));
+      if (permuted && d.kind != Dependence::Kind::Share && group_of(d.from) == earlier) return &d;
+    }
+  return nullptr;
+}
+
+bool Partition::reorder(std::uint32_t group, std::uint32_t leader, const Dependence& shared) {
+  GroupDraft& draft = drafts_[group];
+  if (draft.nest.reduces() || draft.nest.library || drafts_[leader].nest.library) return false;
+  const Nest& lead = drafts_[leader].nest;
+  const auto loops = follow(lead.extents(), strides_of(shared.from, shared.from_operand, lead),
+                            draft.nest.outer, strides_of(shared.to, shared.to_operand, draft.nest));
+  // A true transposition would trade streaming accesses of one kernel for strided ones of another.
+  if (!loops || !loops->keeps_inner || loops->extents().back() < limits_.inner_loop) return false;
+  for (const std::uint32_t n : draft.nodes) {
+    NodeNest& member = nests_[n];
+    for (Dims& s : member.strides) s = loops->strides(strides_in(member.nest, s, draft.nest));
+    member.nest.outer = loops->extents();
+    member.reordered = true;
+  }
+  draft.nest.outer = loops->extents();
+  return true;
+}
+
+Partition::GroupLoops Partition::loops_of(std::uint32_t group) const {
+  GroupLoops loops{.nest = drafts_[group].nest, .members = {}};
+  for (const std::uint32_t n : drafts_[group].nodes) loops.members.push_back(nests_[n]);
+  return loops;
+}
+
+void Partition::restore(std::uint32_t group, const GroupLoops& loops) {
+  drafts_[group].nest = loops.nest;
+  for (std::size_t i = 0; i < loops.members.size(); ++i)
+    nests_[drafts_[group].nodes[i]] = loops.members[i];
 }
 
 bool Partition::within_limits(const GroupDraft& merged, Refusal& why) const {

@@ -19,6 +19,7 @@ namespace spyre::lazy {
 /// than one core.
 struct FusionLimits {
   std::size_t nodes = 64;
+  std::int64_t inner_loop = 16;  // points: what reordering loops must leave innermost
   std::size_t arguments = 24;
   std::int64_t long_item =
       32'768;  // points that one core works on alone, because they share a reduction
@@ -61,10 +62,26 @@ class Partition {
   bool must_store(std::uint32_t node) const;
 
  private:
+  /// A group's loops, to be put back.
+  struct GroupLoops {
+    Nest nest{};
+    std::vector<NodeNest> members;
+  };
+
   bool refuse(std::uint32_t earlier, std::uint32_t later, Refusal reason);
   /// Where the merged group would stand; kNone if a group in between forbids it.
   std::uint32_t merged_position(std::uint32_t earlier, std::uint32_t later) const;
+  /// The nest in which both groups' dependences hold point by point.
+  std::optional<Nest> common_nest(std::uint32_t earlier, std::uint32_t later, Refusal& why) const;
   bool aligned(std::uint32_t earlier, std::uint32_t later, const Nest& merged) const;
+  bool holds_pointwise(const Dependence& d, const Nest& merged) const;
+  Dims strides_of(std::uint32_t node, std::uint32_t operand, const Nest& nest) const;
+  /// Lets the loops of a pointwise group follow those of `leader` along a buffer that both touch.
+  bool reorder(std::uint32_t group, std::uint32_t leader, const Dependence& shared);
+  const Dependence* permuted_dependence(std::uint32_t earlier, std::uint32_t later) const;
+  GroupLoops loops_of(std::uint32_t group) const;
+  void restore(std::uint32_t group, const GroupLoops& loops);
+  bool fits(std::uint32_t a, std::uint32_t b, GroupDraft& merged, Refusal& why);
   bool within_limits(const GroupDraft& merged, Refusal& why) const;
   bool occupies_cores(const Nest& nest) const;
   bool reductions_see_elements(const GroupDraft& merged) const;
