@@ -37,7 +37,6 @@ DEBIAN_PACKAGES = [
     "libxxhash-dev",
     "ninja-build",
     "nlohmann-json3-dev",
-    "nlohmann-json3-dev",
     "python3-dev",
     "python3-venv",
 ]
@@ -136,9 +135,13 @@ def create_venv(interpreter: str) -> None:
 
 
 def interpreters() -> list[str]:
-    """This Python first, then the others of the machine that are new enough."""
-    others = [shutil.which(f"python3.{minor}") for minor in (11, 12, 13, 14)]
-    return [sys.executable, *(path for path in others if path is not None)]
+    """This Python first, then the others of the machine that are new enough, each once."""
+    found = [sys.executable, *(shutil.which(f"python3.{minor}") for minor in (11, 12, 13, 14))]
+    by_file: dict[str, str] = {}
+    for path in found:
+        if path is not None:
+            by_file.setdefault(os.path.realpath(path), path)
+    return list(by_file.values())
 
 
 def installed_torch() -> str | None:
@@ -189,7 +192,8 @@ def setup_torch() -> None:
     raise SetupError(
         f"pip finds no CPU build of torch {TORCH}, and a CUDA build (gigabytes, of no use here) is never installed. "
         "Set PIP_EXTRA_INDEX_URL to PyTorch's index of CPU wheels (its start page tells the address: platform "
-        "'CPU'), or PIP_FIND_LINKS to a folder with such a wheel, and run this again."
+        "'CPU'), or PIP_FIND_LINKS to a folder with such a wheel, or PYTHON to another Python that has one, and "
+        "run this again. `make build` needs no torch."
     )
 
 
@@ -222,7 +226,8 @@ def setup(parts: list[str]) -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 — this file runs before anything has been checked
         raise SetupError(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; set PYTHON=python3.x")
     setup_system()
-    setup_torch()  # first: whatever follows finds it there and brings no other
+    if parts:  # the layers below engine/ need no torch
+        setup_torch()  # first: whatever follows finds it there and brings no other
     for part in parts:
         if part == "package":
             setup_requirements("build")
