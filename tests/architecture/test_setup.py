@@ -34,6 +34,22 @@ def test_a_cuda_build_is_refused_and_the_way_out_named(monkeypatch):
         setup.setup_torch()
 
 
+def test_the_layers_that_need_no_torch_install_none(monkeypatch):
+    monkeypatch.setattr(setup, "setup_system", lambda: None)
+    monkeypatch.setattr(setup, "setup_torch", lambda: pytest.fail("`make build` needs no torch"))
+    setup.setup([])
+
+
+def test_each_interpreter_is_tried_once(monkeypatch, tmp_path):
+    this, newest, other = (tmp_path / name for name in ("python3", "python3.13", "python3.11"))
+    newest.touch(), other.touch()
+    this.symlink_to(newest)
+    monkeypatch.setattr(setup.sys, "executable", str(this))
+    found = {path.name: str(path) for path in (newest, other)}
+    monkeypatch.setattr(setup.shutil, "which", found.get)
+    assert setup.interpreters() == [str(this), str(other)]
+
+
 def test_no_requirement_names_torch_but_the_constraint():
     for path in (ROOT / "tools" / "requirements").glob("*.txt"):
         lines = [line for line in path.read_text().splitlines() if line.startswith("torch")]
