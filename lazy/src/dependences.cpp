@@ -41,10 +41,17 @@ Dependences::Dependences(const Graph& graph)
   index_outgoing(graph.nodes.size());
 }
 
+void Dependences::Touches::add(Touch touch, const Access& access) {
+  begin = list.empty() ? access.begin : std::min(begin, access.begin);
+  end = list.empty() ? access.end : std::max(end, access.end);
+  list.push_back(touch);
+}
+
 void Dependences::read(History& history, Touch touch) {
   const Access& mine = accesses_[touch.operand];
   bool obscured = false;
-  for (const Touch& w : std::views::reverse(history.writes)) {
+  for (const Touch& w : std::views::reverse(history.writes.list)) {
+    if (!history.writes.near(mine)) break;
     const Access& theirs = accesses_[w.operand];
     const Relation relation = relate(theirs, mine);
     if (relation == Relation::Disjoint) continue;
@@ -58,19 +65,21 @@ void Dependences::read(History& history, Touch touch) {
     if (theirs.covers(mine)) break;
   }
   std::size_t looked_at = 0;
-  for (const Touch& r : std::views::reverse(history.reads)) {
+  for (const Touch& r : std::views::reverse(history.reads.list)) {
     if (++looked_at > kShareWindow) break;
     if (r.node == touch.node || relate(accesses_[r.operand], mine) != Relation::Same) continue;
     in_.push_back(
         {r.node, touch.node, Dependence::Kind::Share, Relation::Same, r.operand, touch.operand});
     break;
   }
-  history.reads.push_back(touch);
+  history.reads.add(touch, mine);
 }
 
 void Dependences::write(History& history, Touch touch) {
   const Access& mine = accesses_[touch.operand];
-  const auto order_behind = [&](std::vector<Touch>& earlier, Dependence::Kind kind) {
+  const auto order_behind = [&](Touches& touches, Dependence::Kind kind) {
+    if (!touches.near(mine)) return;
+    std::vector<Touch>& earlier = touches.list;
     std::size_t kept = 0;
     for (const Touch& t : earlier) {
       const Relation relation = relate(accesses_[t.operand], mine);
@@ -92,7 +101,7 @@ void Dependences::write(History& history, Touch touch) {
   };
   order_behind(history.reads, Dependence::Kind::Anti);
   order_behind(history.writes, Dependence::Kind::Output);
-  history.writes.push_back(touch);
+  history.writes.add(touch, mine);
 }
 
 void Dependences::index_outgoing(std::size_t nodes) {

@@ -45,9 +45,19 @@ class Dependences {
   struct Touch {
     std::uint32_t node, operand;
   };
+  /// In recorded order; covered ones are dropped. All lie in the bytes [begin, end).
+  struct Touches {
+    std::vector<Touch> list{};
+    std::int64_t begin = 0, end = 0;
+
+    void add(Touch touch, const Access& access);
+    /// False if none can touch a byte of `access`: touching slices one after the other stays
+    /// linear.
+    bool near(const Access& access) const { return access.begin < end && begin < access.end; }
+  };
   struct History {
-    std::vector<Touch> reads, writes;
-  };  // of one buffer; covered ones are dropped
+    Touches reads{}, writes{};
+  };
 
   static std::span<const Dependence> slice(const std::vector<Dependence>& all,
                                            const std::vector<std::uint32_t>& begin,
