@@ -123,7 +123,8 @@ Three layer_norm(const Tensor& input, c10::IntArrayRef shape, Optional weight, O
   if (!fits || !serves(input, {if_defined(weight), if_defined(bias)}))
     return on_host<ATEN_OP(native_layer_norm)>::call(input, shape, weight, bias, eps);
   const DType type = *native_type(input.scalar_type());
-  const Normalized n = normalize(input, trailing_dimensions(input, shape.size()), eps,
+  // The result is contiguous, as CPU's.
+  const Normalized n = normalize(input.contiguous(), trailing_dimensions(input, shape.size()), eps,
                                  {weight.value_or(Tensor()), bias.value_or(Tensor())});
   return {n.out, converted(n.mean, type), converted(n.rstd, type)};
 }

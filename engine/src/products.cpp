@@ -188,6 +188,11 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return matrix_product(self.unsqueeze(0), other.unsqueeze(1)).squeeze();
 }
 
+Tensor vdot(const Tensor& self, const Tensor& other) {
+  return self.is_complex() ? on_host<ATEN_OP(vdot)>::call(self, other)
+                           : engine::dot(self, other);
+}
+
 }  // namespace
 
 void register_products(Registrations& registrations) {
@@ -199,7 +204,7 @@ void register_products(Registrations& registrations) {
   registrations.add_function<&mv>("mv");
   registrations.add_function<&addmv>("addmv");
   registrations.add_function<&dot>("dot");
-  registrations.add_function<&dot>("vdot");  // the same for real numbers
+  registrations.add_function<&vdot>("vdot");
 }
 
 }  // namespace spyre::engine

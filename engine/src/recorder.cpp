@@ -52,6 +52,15 @@ struct TensorList {
       if (o.on_device()) tensors[count++] = &o.tensor();
   }
   TensorRefs refs() const { return {tensors.data(), count}; }
+  c10::Device device() const {
+    ensure(count > 0, "a pointwise operator has a tensor on the device");
+    return tensors[0]->device();
+  }
+  /// Raises CPU's errors for operands of different devices or shapes.
+  Dims common_sizes() const {
+    check_same_device(refs(), device());
+    return broadcast_sizes(refs());
+  }
 };
 
 }  // namespace
@@ -101,16 +110,21 @@ void record_iota(const PointwiseOp& op, const Iota& iota, Operands numbers, cons
 
 at::Tensor pointwise(const PointwiseOp& op, Operands operands) {
   const TensorList tensors(operands);
-  ensure(tensors.count > 0, "a pointwise operator has a tensor on the device");
-  const at::Tensor& first = *tensors.tensors[0];
-  check_same_device(tensors.refs(), first.device());
-  const Dims sizes = broadcast_sizes(tensors.refs());
-  // A number takes part in TensorIterator's choice as a tensor that has no dimensions: it has no
-  // say.
+  const Dims sizes = tensors.common_sizes();
+  // A number takes part in TensorIterator's choice as a tensor without dimensions: it has no say.
   const Dims strides = result_strides(sizes, tensors.refs());
   at::Tensor out =
-      empty_strided(as_array(sizes), as_array(strides), scalar_type(op.result), first.device());
+      empty_strided(as_array(sizes), as_array(strides), scalar_type(op.result), tensors.device());
   record_pointwise(op, operands, out);
+  return out;
+}
+
+at::Tensor apply_contiguous(OpId op, DType compute, DType result,
+                            std::initializer_list<Operand> operands) {
+  const Operands all(operands.begin(), operands.size());
+  const TensorList tensors(all);
+  at::Tensor out = empty(as_array(tensors.common_sizes()), scalar_type(result), tensors.device());
+  record_pointwise({op, compute, result}, all, out);
   return out;
 }
 

@@ -132,19 +132,6 @@ struct InPlaceByCopy final : c10::OperatorKernel {
   c10::OperatorHandle functional;
 };
 
-/// A functional form: the in-place form on a copy.
-struct OnCopy final : c10::OperatorKernel {
-  explicit OnCopy(c10::OperatorHandle m) : mutating(m) {}
-
-  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
-    c10::IValue& self = torch::jit::peek(*stack, 0, mutating.schema().arguments().size());
-    self = self.toTensor().clone();
-    mutating.callBoxed(stack);
-  }
-
-  c10::OperatorHandle mutating;
-};
-
 }  // namespace
 
 Forms forms_of(std::string_view name) {
@@ -166,11 +153,6 @@ void Registrations::add_derived(const Forms& forms) {
   if (forms.out) add_boxed<OutByCopy>(*forms.out, *forms.functional);
   if (forms.in_place && forms.in_place->schema().returns().size() == 1)
     add_boxed<InPlaceByCopy>(*forms.in_place, *forms.functional);
-}
-
-void Registrations::add_around_mutation(const Forms& forms) {
-  add_boxed<OnCopy>(*forms.functional, *forms.in_place);
-  if (forms.out) add_boxed<OutByCopy>(*forms.out, *forms.functional);
 }
 
 void Registrations::keep(const c10::OperatorHandle& op, c10::KernelFunction kernel) {

@@ -40,7 +40,7 @@ Tensor softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
   const Row row(self, dim);
   if (self.numel() == 0) return at::empty_like(self, c10::MemoryFormat::Contiguous);
   const Tensor e = apply(words().exp, row.work, {row.shifted(self)});
-  return apply(words().div, row.work, row.type, {e, row.sum(e)});
+  return apply_contiguous(words().div, row.work, row.type, {e, row.sum(e)});
 }
 
 Tensor log_softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
@@ -50,7 +50,7 @@ Tensor log_softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
   if (self.numel() == 0) return at::empty_like(self, c10::MemoryFormat::Contiguous);
   const Tensor x = row.shifted(self);
   const Tensor log_sum = apply(words().log, row.work, {row.sum(apply(words().exp, row.work, {x}))});
-  return apply(words().sub, row.work, row.type, {x, log_sum, 1.0});
+  return apply_contiguous(words().sub, row.work, row.type, {x, log_sum, 1.0});
 }
 
 bool serves_gradient(const Tensor& grad, const Tensor& output, c10::ScalarType input_type) {
@@ -66,8 +66,8 @@ Tensor softmax_backward(const Tensor& grad, const Tensor& output, std::int64_t d
     return on_host<ATEN_OP(_softmax_backward_data)>::call(grad, output, dim, input_type);
   const Row row(grad, dim);
   const Tensor sum = row.sum(apply(words().mul, row.work, {grad, output}));
-  return apply(words().mul, row.work, row.type,
-               {apply(words().sub, row.work, {grad, sum, 1.0}), output});
+  return apply_contiguous(words().mul, row.work, row.type,
+                          {apply(words().sub, row.work, {grad, sum, 1.0}), output});
 }
 
 /// grad - exp(output) * sum(grad).
@@ -78,7 +78,7 @@ Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, std::int64
   const Row row(grad, dim);
   const Tensor share =
       apply(words().mul, row.work, {apply(words().exp, row.work, {output}), row.sum(grad)});
-  return apply(words().sub, row.work, row.type, {grad, share, 1.0});
+  return apply_contiguous(words().sub, row.work, row.type, {grad, share, 1.0});
 }
 
 }  // namespace

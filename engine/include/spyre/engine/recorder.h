@@ -29,6 +29,9 @@ at::Tensor pointwise(const PointwiseOp& op, Operands operands);
 at::Tensor apply(OpId op, DType type, std::initializer_list<Operand> operands);
 /// The same, computed in another type than the result's.
 at::Tensor apply(OpId op, DType compute, DType result, std::initializer_list<Operand> operands);
+/// The same into a contiguous tensor, for operators whose CPU kernels do not keep the layout.
+at::Tensor apply_contiguous(OpId op, DType compute, DType result,
+                            std::initializer_list<Operand> operands);
 /// The value converted to `type`; the tensor itself if it has that type.
 at::Tensor converted(const at::Tensor& tensor, DType type);
 /// A dense copy with the same values.

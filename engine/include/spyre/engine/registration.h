@@ -45,26 +45,15 @@ class Registrations {
     keep(*forms.functional, c10::KernelFunction::makeFromUnboxedRuntimeFunction(guarded<function>));
     add_derived(forms);
   }
-  /// Registers `function` for the in-place form of `name`, and from it the functional form (on a
-  /// copy) and the out form.
-  template <auto function> void add_mutating(std::string_view name) {
-    const Forms forms = forms_of(name);
-    keep(forms.in_place.value(),
-         c10::KernelFunction::makeFromUnboxedRuntimeFunction(guarded<function>));
-    add_around_mutation(forms);
-  }
   /// The overload `name` alone.
   template <auto function> void add_overload(std::string_view name) {
     keep(*forms_of(name).functional,
          c10::KernelFunction::makeFromUnboxedRuntimeFunction(guarded<function>));
   }
 
+ private:
   /// The in-place and out forms, from a registered functional form.
   void add_derived(const Forms& forms);
-  /// The functional and out forms, from a registered in-place form.
-  void add_around_mutation(const Forms& forms);
-
- private:
   void keep(const c10::OperatorHandle& op, c10::KernelFunction kernel);
   std::vector<c10::RegistrationHandleRAII> handles_;
 };
