@@ -122,6 +122,13 @@ def is_initialized() -> bool:
     return "torch_spyre._C" in sys.modules and bool(engine().is_initialized())
 
 
+def __getattr__(name: str) -> bool:
+    """`_initialized`, by which torch.utils.checkpoint decides to keep the device's random state for the second run."""
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def current_device() -> int:
     """Index of the thread's current device."""
     return int(engine().current_device())

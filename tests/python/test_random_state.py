@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.utils.checkpoint
 
 
 def numbers(**options) -> list[float]:
@@ -89,3 +90,12 @@ def test_device_numbers_leave_the_host_generator_alone():
     numbers()
     torch.poisson(torch.ones(5, device="spyre"))
     assert torch.rand(3).equal(expected)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoint_draws_the_same_numbers_again(reentrant):
+    x = torch.ones(16, 16, device="spyre", requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(torch.nn.Dropout(0.5), x, use_reentrant=reentrant)
+    torch.rand(3, device="spyre")
+    y.sum().backward()
+    assert torch.equal(x.grad, y)
