@@ -47,7 +47,7 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   HostViews views(reason_for(op));
   arguments_to_host(op, *stack, device, views);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  views.take_over_resizes();
+  views.take_over_changes();
   results_to_device(op, *stack, device, views);
   Runtime::get().fallbacks().add_bytes(views.bytes_viewed(), views.bytes_created());
 }

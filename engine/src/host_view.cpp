@@ -90,8 +90,10 @@ at::Tensor HostViews::device_side(const at::Tensor& result, c10::Device device) 
   return view;
 }
 
-void HostViews::take_over_resizes() {
+void HostViews::take_over_changes() {
   for (const Pair& pair : pairs_) {
+    pair.device._set_conj(pair.host.is_conj());
+    pair.device._set_neg(pair.host.is_neg());
     const auto shared =
         std::ranges::find(storages_, pair.device.storage().unsafeGetStorageImpl(), &Shared::device);
     const bool moved = pair.host.storage().data() != shared->address;

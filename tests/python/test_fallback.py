@@ -80,6 +80,15 @@ def test_out_is_written_resized_and_returned(stats):
     assert stats()["fallbacks"]
 
 
+def test_a_kernel_may_change_the_conjugate_bit_of_its_result():
+    a, b = torch.randn(3, 3, dtype=torch.complex64), torch.randn(2, 3, dtype=torch.complex64)
+    solve = lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False)  # noqa: E731
+    found, expected = on_both(solve, a, b)
+    assert_close(found.cpu(), expected, rtol=1e-3, atol=1e-4)
+    found, expected = on_both(torch.vdot, a[0], a[1])
+    assert_close(found.cpu(), expected)
+
+
 def test_hidden_mutation_is_written_back():
     """The running statistics of batch norm: the schema does not say that they change."""
     cpu, device = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3).to("spyre")

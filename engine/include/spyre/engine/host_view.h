@@ -22,8 +22,9 @@ class HostViews {
   /// new tensor with the bytes copied in. Tensors that live elsewhere on purpose (undefined) are passed through.
   at::Tensor device_side(const at::Tensor& result, c10::Device device);
 
-  /// For arguments that CPU kernels resized: gives the spyre tensors the new sizes and, if the storage moved, the bytes.
-  void take_over_resizes();
+  /// What CPU kernels changed besides bytes: gives the spyre tensors the views' bits and sizes and, where a view was moved
+  /// to host memory to grow, its bytes.
+  void take_over_changes();
 
   std::uint64_t bytes_viewed() const { return bytes_viewed_; }
   std::uint64_t bytes_created() const { return bytes_created_; }
