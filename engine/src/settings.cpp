@@ -60,6 +60,7 @@ lazy::Settings settings_from_environment() {
   settings.kernel_cache = env_size(Env::KernelCache);
   settings.passes = env_text(Env::Passes);
   settings.verify = env_switch(Env::Verify);
+  settings.sync = env_switch(Env::Sync);
   settings.dump_directory = env_text(Env::Dump);
   return settings;
 }

@@ -135,7 +135,8 @@ TEST_F(CachingTest, DumpWritesOneFilePerStage) {
   settings.dump_directory = directory.string();
   device.configure(settings);
   chain(5);
-  for (const char* name : {"0001.trace.txt", "0001.fused.txt", "0001.plan.txt", "0001.asm"})
+  for (const char* name :
+       {"0001.trace.txt", "0001.fused.txt", "0001.dot", "0001.plan.txt", "0001.asm"})
     EXPECT_GT(std::filesystem::file_size(directory / name), 0U) << name;
   std::filesystem::remove_all(directory);
 }

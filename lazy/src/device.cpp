@@ -89,8 +89,7 @@ void Device::configure(const Settings& settings) {
   State& d = *state_;
   Lock lock(d.mutex);
   if (settings == d.planner.settings()) return;
-  for (std::size_t i = 0; i < d.streams.size(); ++i)
-    d.flush(lock, *d.streams[i], FlushReason::Settings, device_sim::Urgency::Background);
+  d.flush_all(lock, FlushReason::Settings, device_sim::Urgency::Background);
   d.planner.configure(settings);
   d.drop_retired(lock);
 }

@@ -76,6 +76,10 @@ void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgenc
   while (s.oldest() != nullptr) launch_oldest(lock, s, reason, urgency);
 }
 
+void Device::State::flush_all(Lock& lock, FlushReason reason, Urgency urgency) {
+  for (std::size_t i = 0; i < streams.size(); ++i) flush(lock, *streams[i], reason, urgency);
+}
+
 void Device::State::cut_step(Lock& lock, StreamState& s, std::size_t nodes) {
   while (!s.finished.empty()) launch_oldest(lock, s, FlushReason::Step, Urgency::Background);
   s.trace.swap(s.finished);
@@ -170,7 +174,7 @@ void Device::State::relieve_memory(Lock& lock) {
   planner.clear();
   drop_retired(lock);
   lock.unlock();
-  card.synchronize_all();
+  card.drain_all();
   card.trim();
   lock.lock();
 }
@@ -213,11 +217,13 @@ void Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inp
 void Device::State::recorded(Lock& lock, StreamState& s) {
   ++counted.dispatches;
   const Settings& settings = planner.settings();
-  if (settings.mode == Mode::Eager) {
+  if (settings.mode == Mode::Eager || settings.sync) {
+    const bool raises = settings.sync;
     flush(lock, s, FlushReason::EagerMode, Urgency::Waited);
     const TimelinePoint point = card.last_point(s.id());
     lock.unlock();
     wait(s, point);
+    if (raises) raise_fault(s);
     lock.lock();
   } else if (const auto step = s.steps.observe(s.trace)) {
     cut_step(lock, s, *step);

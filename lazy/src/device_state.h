@@ -27,7 +27,7 @@ struct Device::State {
   void admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) SPYRE_REQUIRES(mutex);
   void admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output)
       SPYRE_REQUIRES(mutex);
-  /// Counts, and flushes if a limit is reached or the mode is eager.
+  /// Counts, and flushes if a limit is reached, the mode is eager, or each node is waited for.
   void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
 
   // Waiting.
@@ -42,6 +42,8 @@ struct Device::State {
   // Launching.
   void flush(Lock& lock, StreamState& s, FlushReason reason, device_sim::Urgency urgency)
       SPYRE_REQUIRES(mutex);
+  /// Every stream's.
+  void flush_all(Lock& lock, FlushReason reason, device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   /// Launches the first `nodes` nodes of the trace; the others stay in it.
   void cut_step(Lock& lock, StreamState& s, std::size_t nodes) SPYRE_REQUIRES(mutex);
   /// Launches one trace, if there is one that is not empty.
@@ -61,10 +63,13 @@ struct Device::State {
   void count(const LaunchPlan& plan) SPYRE_REQUIRES(mutex);
   /// The trace cannot run: what it would have computed is spoiled.
   void abandon(Trace& trace, Spoiled why) SPYRE_REQUIRES(mutex);
-  /// Waits for everything, drops the caches, returns free pages.
+  /// Drops the caches, lets everything finish, returns free pages. Moves no modelled clock.
   void relieve_memory(Lock& lock) SPYRE_REQUIRES(mutex);
 
   // Transfers.
+  /// Takes memory from the card; where it is full, first relieves it, then also runs what is
+  /// recorded, whose nodes retain buffers.
+  device_sim::Allocation allocate(Lock& lock, Bytes size) SPYRE_REQUIRES(mutex);
   /// Gives the buffer memory if it has none; its bytes are zero unless `all_written` follows.
   void give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written,
                    device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);

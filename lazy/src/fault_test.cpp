@@ -123,6 +123,18 @@ TEST_F(FaultTest, IntegerDivisionByZero) {
   }
 }
 
+TEST_F(FaultTest, SyncRaisesWhereTheNodeIsRecorded) {
+  Settings settings = device.settings();
+  settings.sync = true;
+  device.configure(settings);
+  const DeviceTensor a = tensor<std::int32_t>({2}, {6, 7}),
+                     zero = tensor<std::int32_t>({2}, {1, 0});
+  const DeviceTensor q = empty({2}, DType::I32);
+  EXPECT_THROW(apply("div_trunc", {in(a), in(zero)}, q), DeviceFault);
+  apply("div_trunc", {in(a), in(a)}, q);
+  EXPECT_EQ(read<std::int32_t>(q), (std::vector<std::int32_t>{1, 1}));
+}
+
 class FullCardTest : public DeviceFixture {
  protected:
   FullCardTest() : DeviceFixture(interpreted(), 8_MiB) {}
@@ -148,6 +160,19 @@ TEST_F(FullCardTest, MemoryInFlightIsWaitedFor) {
     apply("add", {number(i), number(1)}, x);
     if (i == 11) { EXPECT_EQ(read<float>(x)[7], 12); }
   }
+}
+
+TEST_F(FullCardTest, RecordedNodesRunBeforeAnUploadGivesUp) {
+  constexpr std::int64_t kLarge = 5 << 18;  // 5 MiB of float: one fits the card, two do not
+  const DeviceTensor total = empty({1});
+  {
+    const DeviceTensor first = tensor<float>({kLarge}, Floats(kLarge, 1));
+    reduce(kernels::Reduction::Sum, first, 1, total);
+  }  // only the recorded reduction retains it now
+  const DeviceTensor second = tensor<float>({kLarge}, Floats(kLarge, 2));
+  EXPECT_EQ(device.stats().flushes[static_cast<std::size_t>(FlushReason::MemoryPressure)], 1U);
+  EXPECT_EQ(read<float>(total)[0], static_cast<float>(kLarge));
+  EXPECT_EQ(read<float>(second)[7], 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "access.h"
 #include "programs.h"
 #include "spyre/base/error.h"
+#include "spyre/base/log.h"
 #include "spyre/base/text.h"
 #include "spyre/lazy/graph_builder.h"
 #include "spyre/lazy/graph_printer.h"
@@ -176,10 +177,12 @@ std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace,
   Graph graph = build_graph(trace, facts);
   if (options.dump) options.dump("trace", print(graph));
   const Plan plan = run_pipeline(std::move(graph), options.pipeline);
+  log(LogChannel::Schedule, [&] { return str(plan.groups.size(), " groups:\n", print(plan)); });
   LaunchPlanBuilder builder(trace, plan, kernels, options);
   auto launch = std::make_shared<LaunchPlan>(builder.build());
   if (options.dump) {
     options.dump("fused", print(plan));
+    options.dump("dot", print_dot(plan));
     options.dump("plan", print(*launch));
     options.dump("asm", builder.listings());
   }

@@ -19,7 +19,8 @@ PlanDump::PlanDump(std::string directory, std::uint32_t number) {
 }
 
 void PlanDump::operator()(std::string_view what, const std::string& text) const {
-  const std::string path = what == "asm" ? stem_ + ".asm" : str(stem_, '.', what, ".txt");
+  const bool has_own_ending = what == "asm" || what == "dot";
+  const std::string path = str(stem_, '.', what, has_own_ending ? "" : ".txt");
   std::ofstream file(path);
   file << text;
   if (!file.flush()) log(LogChannel::Cache, [&] { return str("dump: cannot write ", path); });

@@ -1,5 +1,5 @@
 // spyre/lazy/plan_dump.h — SPYRE_DUMP: the files of one compiled plan, 0001.trace.txt, .fused.txt,
-// .plan.txt, .asm.
+// .dot, .plan.txt, .asm.
 #pragma once
 #include <cstdint>
 #include <string>

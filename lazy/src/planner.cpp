@@ -43,6 +43,10 @@ void Planner::configure(const Settings& settings) {
 
 std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace) {
   collect_facts(trace, facts_);
+  log(LogChannel::Trace, [&] {
+    return str(trace.nodes().size(), " nodes, ", trace.buffers().size(), " buffers, ",
+               trace.params().size(), " numbers");
+  });
   const std::span<const std::byte> key = key_.build(trace, facts_, fingerprint_);
   if (auto known = plans_.find(key)) return known;
   const MissCause cause = history_.explain(key_.parts());

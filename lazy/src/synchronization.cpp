@@ -28,10 +28,8 @@ void Device::synchronize_all(FlushReason reason) {
   State& d = *state_;
   std::vector<StreamState*> streams;
   Lock lock(d.mutex);
-  for (std::size_t i = 0; i < d.streams.size(); ++i) {
-    streams.push_back(d.streams[i].get());
-    d.flush(lock, *streams.back(), reason, Urgency::Waited);
-  }
+  d.flush_all(lock, reason, Urgency::Waited);
+  for (const auto& s : d.streams) streams.push_back(s.get());
   d.await_all(lock);
   lock.unlock();
   for (StreamState* s : streams) d.raise_fault(*s);

@@ -37,25 +37,32 @@ void check_range(std::string_view what, const Buffer& buffer, Bytes offset, Byte
 
 }  // namespace
 
+device_sim::Allocation Device::State::allocate(Lock& lock, Bytes size) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return card.allocate(size);
+    } catch (const OutOfDeviceMemory&) {
+      if (attempt == kAttempts) throw;
+    }
+    if (attempt + 1 == kAttempts) flush_all(lock, FlushReason::MemoryPressure, Urgency::Background);
+    relieve_memory(lock);
+  }
+}
+
 void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written,
                                 Urgency urgency) {
-  for (bool relieved = false; !BufferAccess::has_memory(buffer); relieved = true) {
-    try {
-      BufferAccess::memory(buffer) = card.allocate(std::max(buffer.size(), Bytes{1}));
-    } catch (const OutOfDeviceMemory&) {
-      if (relieved) throw;
-      relieve_memory(lock);
-      continue;
-    }
-    if (all_written) return;
-    const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
-    device_sim::HostCallback zero{
-        [this, piece] { std::memset(card.address(piece), 0, piece.length.count); }};
-    Operation operation = transfer("zero_fill", std::move(zero), buffer);
-    operation.footprint.writes.push_back(piece);
-    card.enqueue(s.id(), std::move(operation), urgency);
-    return;
-  }
+  if (BufferAccess::has_memory(buffer)) return;
+  device_sim::Allocation memory = allocate(lock, std::max(buffer.size(), Bytes{1}));
+  if (BufferAccess::has_memory(buffer)) return card.free(memory);  // by another thread meanwhile
+  BufferAccess::memory(buffer) = std::move(memory);
+  if (all_written) return;
+  const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
+  device_sim::HostCallback zero{
+      [this, piece] { std::memset(card.address(piece), 0, piece.length.count); }};
+  Operation operation = transfer("zero_fill", std::move(zero), buffer);
+  operation.footprint.writes.push_back(piece);
+  card.enqueue(s.id(), std::move(operation), urgency);
 }
 
 TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operation operation,

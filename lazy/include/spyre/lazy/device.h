@@ -1,7 +1,4 @@
 // spyre/lazy/device.h — a card with traces in front of it: the only door from engine/ into lazy/.
-//
-// Operations are recorded into the trace of their stream and run at a flush. Internally
-// synchronized: one lock per device, held for recording and submission, never while waiting.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,10 +25,11 @@ struct Settings {
   kernels::Execution execution = kernels::Execution::Vector;
   kernels::Isa isa = kernels::Isa::Avx2;
   std::uint32_t max_nodes = 4096;    // nodes per trace
-  Bytes max_pending = {1ULL << 30};  // bytes of buffers that a trace may keep alive or create
+  Bytes max_pending = {1ULL << 30};  // bytes that a trace's new buffers may add up to
   Bytes plan_cache = {64ULL << 20}, kernel_cache = {64ULL << 20};
   std::string passes;          // "-fuse_rows,-duplicates": switched off (SPYRE_PASSES)
   bool verify = false;         // check the graph after every pass
+  bool sync = false;           // run each node and raise its fault before record() returns
   std::string dump_directory;  // SPYRE_DUMP; empty: off
   friend bool operator==(const Settings&, const Settings&) = default;
 };
@@ -50,6 +48,8 @@ struct Stats {
   device_sim::MemoryStats memory;
 };
 
+/// Operations are recorded into the trace of their stream and run at a flush. Internally
+/// synchronized: one lock per device, held for recording and submission, never while waiting.
 class Device {
  public:
   Device(device_sim::DeviceSpec spec, Settings settings);

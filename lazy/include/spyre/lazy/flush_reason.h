@@ -13,18 +13,18 @@ enum class FlushReason : std::uint8_t {
   Event,           // an event is recorded
   HostOp,          // an op runs on the host (fallback)
   DataDependent,   // a shape depends on data
-  DataPointer,     // storage or a raw pointer is asked for
   Step,            // the program starts over (see step_detector.h)
   NodeLimit,       // the trace is as long as it may get
   ByteLimit,       // the trace holds as much memory as it may
-  MemoryPressure,  // the card is full
+  MemoryPressure,  // the card is full: what pending nodes retain must go
   CrossStream,     // another stream uses a pending buffer
   EagerMode,       // SPYRE_MODE=eager: after each node
   Settings,        // mode or execution changes
   Shutdown,
 };
 
-inline constexpr std::size_t kFlushReasonCount = static_cast<std::size_t>(FlushReason::Shutdown) + 1;
-std::string_view name_of(FlushReason reason);   // snake_case, as in stats()
+inline constexpr std::size_t kFlushReasonCount =
+    static_cast<std::size_t>(FlushReason::Shutdown) + 1;
+std::string_view name_of(FlushReason reason);  // snake_case, as in stats()
 
 }  // namespace spyre::lazy
