@@ -2,11 +2,6 @@
 // anyway.
 #include "spyre/lazy/geometry.h"
 
-#include <algorithm>
-#include <cstdlib>
-
-#include "spyre/base/dims.h"
-
 namespace spyre::lazy {
 namespace {
 
@@ -32,42 +27,6 @@ std::uint64_t hash_words(std::int64_t header, std::int64_t offset,
 }
 
 }  // namespace
-
-std::int64_t Geometry::numel() const {
-  std::int64_t n = 1;
-  for (const std::int64_t size : sizes()) n *= size;
-  return n;
-}
-
-ByteRange byte_range(const Geometry& geometry) {
-  std::int64_t low = geometry.offset(), high = geometry.offset();
-  for (std::size_t i = 0; i < geometry.rank(); ++i) {
-    if (geometry.sizes()[i] == 0) return {};
-    const std::int64_t reach = (geometry.sizes()[i] - 1) * geometry.strides()[i];
-    (reach < 0 ? low : high) += reach;
-  }
-  const std::uint64_t element = geometry.type().size;
-  return {static_cast<std::uint64_t>(low) * element,
-          static_cast<std::uint64_t>(high + 1) * element};
-}
-
-bool is_dense(const Geometry& geometry) {
-  // Dense means that the strides, sorted, are the running products of the extents.
-  std::array<std::pair<std::int64_t, std::int64_t>, kMaxRank> dims;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < geometry.rank(); ++i) {
-    if (geometry.sizes()[i] == 0) return true;
-    if (geometry.sizes()[i] != 1)
-      dims[count++] = {std::abs(geometry.strides()[i]), geometry.sizes()[i]};
-  }
-  std::sort(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(count));
-  std::int64_t step = 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (dims[i].first != step) return false;
-    step *= dims[i].second;
-  }
-  return true;
-}
 
 std::uint32_t GeometryTable::intern(ElementType type, std::int64_t offset,
                                     std::span<const std::int64_t> sizes,

@@ -1,4 +1,4 @@
-// spyre/lazy/geometry_test.cpp — interning and byte ranges.
+// spyre/lazy/geometry_test.cpp — interning: equal ones share an index, every field counts.
 #include "spyre/lazy/geometry.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(GeometryTable, EveryFieldCounts) {
   EXPECT_EQ(table[4].dtype(), DType::I32);
   EXPECT_EQ(table[5].type(), ElementType::foreign(4, 9));
   EXPECT_EQ(table[1].sizes()[0], 3);
-  EXPECT_EQ(table[7].numel(), 1);
+  EXPECT_EQ(table[7].rank(), 0U);
 }
 
 TEST(GeometryTable, GrowsAndForgets) {
@@ -50,23 +50,6 @@ TEST(GeometryTable, GrowsAndForgets) {
     EXPECT_EQ(table.size(), 0U);
     EXPECT_TRUE(table.words().empty());
   }
-}
-
-TEST(Geometry, ByteRange) {
-  GeometryTable table;
-  EXPECT_EQ(byte_range(table[intern(table, {2, 3}, {3, 1}, 5)]), (ByteRange{20, 44}));
-  EXPECT_EQ(byte_range(table[intern(table, {2, 3}, {-3, 1}, 3)]), (ByteRange{0, 24}));
-  EXPECT_EQ(byte_range(table[intern(table, {4, 3}, {0, 2})]), (ByteRange{0, 20}));
-  EXPECT_TRUE(byte_range(table[intern(table, {0, 3}, {3, 1})]).empty());
-}
-
-TEST(Geometry, Dense) {
-  GeometryTable table;
-  EXPECT_TRUE(is_dense(table[intern(table, {2, 3}, {3, 1})]));
-  EXPECT_TRUE(is_dense(table[intern(table, {2, 3}, {1, 2}, 7)]));
-  EXPECT_TRUE(is_dense(table[intern(table, {2, 1, 3}, {3, 99, 1})]));
-  EXPECT_FALSE(is_dense(table[intern(table, {2, 3}, {4, 1})]));
-  EXPECT_FALSE(is_dense(table[intern(table, {2, 3}, {0, 1})]));
 }
 
 }  // namespace

@@ -27,8 +27,7 @@ void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts) {
   facts.clear();
   for (const BufferUse& use : trace.buffers())
     // A buffer of another serial is also used by the nodes behind a cut: they will read it.
-    facts.push_back({use.buffer->size().count,
-                     use.buffer->observable() || !trace.uses(*use.buffer),
+    facts.push_back({use.buffer->size().count, use.buffer->observable() || !trace.uses(*use.buffer),
                      BufferAccess::has_memory(*use.buffer)});
 }
 

@@ -26,7 +26,6 @@ constexpr std::string_view name_of(DType t) {
 
 constexpr bool is_float(DType t) { return t >= DType::F16; }
 constexpr bool is_reduced_float(DType t) { return t == DType::F16 || t == DType::BF16; }
-constexpr bool is_integer(DType t) { return t >= DType::U8 && t <= DType::I64; }
 
 inline std::ostream& operator<<(std::ostream& out, DType t) { return out << name_of(t); }
 

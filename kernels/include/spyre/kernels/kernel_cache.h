@@ -20,11 +20,12 @@ class KernelCache {
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
 
-  std::shared_ptr<const Kernel> find_or_compile(const KernelSpec& spec, Execution execution, Isa isa);
+  std::shared_ptr<const Kernel> find_or_compile(const KernelSpec& spec, Execution execution,
+                                                Isa isa);
 
   CacheCounts counts() const;
   std::uint64_t kernels_compiled() const;
-  std::uint64_t compile_nanoseconds() const;   // wall time
+  std::uint64_t compile_nanoseconds() const;  // wall time
   void clear();
   void reset_counts();
   /// For tests of law 4: keeps only `bits` of each hash, so that collisions happen.

@@ -16,14 +16,14 @@ namespace spyre::kernels {
 struct DeviceView {
   void* data = nullptr;
   std::uint8_t element_size = 0;
-  std::uint8_t type_code = 0;      // the engine's own code for the element type (may lie outside DType)
+  std::uint8_t type_code = 0;  // the engine's own code for the element type (may lie outside DType)
   Dims sizes, strides;
 };
 
 /// What a library operation moves and computes, for the card's clock.
 struct LibraryCost {
-  std::uint64_t macs = 0;          // multiply-accumulates on the matrix units
-  std::uint64_t lane_ops = 0;      // vector lane operations
+  std::uint64_t macs = 0;      // multiply-accumulates on the matrix units
+  std::uint64_t lane_ops = 0;  // vector lane operations
 };
 
 /// One recorded call. Owned by the plan, shared between its launches; immutable; run() may be called from
@@ -35,7 +35,8 @@ class LibraryCall {
   /// Independent pieces; the split depends on the shapes alone (law 2). Usually 1.
   virtual std::int64_t work_items() const { return 1; }
   /// `operands`: inputs first, then outputs, in the order they were recorded. Throws; the fault sticks to the stream.
-  virtual void run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last) const = 0;
+  virtual void run(std::span<const DeviceView> operands, std::int64_t first,
+                   std::int64_t last) const = 0;
   virtual LibraryCost cost() const = 0;
 };
 

@@ -40,22 +40,10 @@ class Geometry {
   std::int64_t offset() const { return words_[1]; }
   std::span<const std::int64_t> sizes() const { return {words_ + 2, rank()}; }
   std::span<const std::int64_t> strides() const { return {words_ + 2 + rank(), rank()}; }
-  std::int64_t numel() const;
 
  private:
   const std::int64_t* words_;
 };
-
-/// The bytes of its buffer that a window may touch: [first, last).
-struct ByteRange {
-  std::uint64_t first = 0, last = 0;
-  bool empty() const { return first >= last; }
-  bool overlaps(const ByteRange& other) const { return first < other.last && other.first < last; }
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
-};
-ByteRange byte_range(const Geometry& geometry);
-/// True if the window has every element of its byte range exactly once.
-bool is_dense(const Geometry& geometry);
 
 /// Interns geometries: equal ones get the same index, indices count from 0 in order of first use,
 /// and the table's words are canonical (they are part of the trace's key). Allocates nothing once

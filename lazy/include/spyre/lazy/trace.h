@@ -46,7 +46,7 @@ struct TraceNode {
   std::uint32_t reduced = 0;  // Row, Column: bit per dimension of the input's sizes
   std::uint32_t first_param = 0;
   std::uint32_t first_wide = 0;  // operands above kInline: all stand in the wide ones, from here
-  std::uint32_t call = 0;  // Library: index in the trace's calls
+  std::uint32_t call = 0;        // Library: index in the trace's calls
   std::uint32_t attributes_end = 0;  // Library: its bytes end here, where the next call's begin
   std::array<TraceOperand, kInline> operands{};
 };

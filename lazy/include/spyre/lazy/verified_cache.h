@@ -55,11 +55,6 @@ template <class Value> class VerifiedCache {
     while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest(retired);
   }
 
-  /// Calls `visit` with every stored key, most recently used first.
-  template <class Visit> void for_each_key(Visit&& visit) const {
-    for (const Entry& entry : recency_) visit(std::span<const std::byte>(entry.key));
-  }
-
   void retire_all(Retired& retired) {
     for (Entry& entry : recency_) retired.push_back(std::move(entry.value));
     recency_.clear();
