@@ -67,6 +67,9 @@ TimelinePoint Scheduler::submit_locked(StreamId stream, Operation operation, Pip
   const TimelinePoint point = queues_.set_modelled(flight, span);
   if (timeline_.on()) timeline_.add_modelled(flight);
   log(LogChannel::Stream, [&] { return str("submit ", describe(flight)); });
+  log(LogChannel::Time, [&] {
+    return str(describe(flight), " from ", span.start.count, " to ", span.end.count, " ps");
+  });
   if (urgency == Urgency::Background) wake_worker();
   return point;
 }
@@ -74,17 +77,23 @@ TimelinePoint Scheduler::submit_locked(StreamId stream, Operation operation, Pip
 void Scheduler::count(const Operation& operation, PipelineId pipeline) {
   switch (pipeline) {
     case PipelineId::HostToDevice:
-      counters_.bytes_h2d += std::get<HostToDevice>(operation.what).target.length.count;
-      ++counters_.transfers;
+      count_transfer(operation, counters_.bytes_h2d,
+                     std::get<HostToDevice>(operation.what).target.length);
       break;
     case PipelineId::DeviceToHost:
-      counters_.bytes_d2h += std::get<DeviceToHost>(operation.what).source.length.count;
-      ++counters_.transfers;
+      count_transfer(operation, counters_.bytes_d2h,
+                     std::get<DeviceToHost>(operation.what).source.length);
       break;
     case PipelineId::Compute: ++counters_.computes; break;
     case PipelineId::Callback: ++counters_.callbacks; break;
     case PipelineId::Join: break;
   }
+}
+
+void Scheduler::count_transfer(const Operation& operation, std::uint64_t& bytes, Bytes length) {
+  bytes += length.count;
+  ++counters_.transfers;
+  log(LogChannel::Transfer, [&] { return str(operation.name, ' ', length); });
 }
 
 TimelinePoint Scheduler::last_point(StreamId stream) const {

@@ -53,6 +53,8 @@ class Scheduler {
   TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
                               Urgency urgency, Picoseconds not_before) SPYRE_REQUIRES(mutex_);
   void count(const Operation& operation, PipelineId pipeline) SPYRE_REQUIRES(mutex_);
+  void count_transfer(const Operation& operation, std::uint64_t& bytes, Bytes length)
+      SPYRE_REQUIRES(mutex_);
   std::vector<TimelinePoint> last_points() const SPYRE_REQUIRES(mutex_);
   void wait(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
   void sleep_until_progress(Flight& running, Lock& lock) SPYRE_REQUIRES(mutex_);

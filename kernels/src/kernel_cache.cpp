@@ -7,7 +7,9 @@
 #include <unordered_map>
 
 #include "spyre/base/hash.h"
+#include "spyre/base/log.h"
 #include "spyre/base/mutex.h"
+#include "spyre/base/text.h"
 
 namespace spyre::kernels {
 namespace {
@@ -119,6 +121,9 @@ std::shared_ptr<const Kernel> KernelCache::find_or_compile(const KernelSpec& spe
   std::shared_ptr<const Kernel> kernel = make(spec, execution, isa);
   const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::steady_clock::now() - start);
+  log(LogChannel::Emit, [&] {
+    return str(kernel->code_bytes(), " in ", elapsed.count() / 1000, " us:\n", spec.print());
+  });
 
   const Lock lock(state_->mutex);
   state_->compiled += 1;

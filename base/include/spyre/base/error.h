@@ -1,4 +1,4 @@
-// spyre/base/error.h — the six kinds of failure, and the check for what always holds.
+// spyre/base/error.h — the kinds of failure, and the check for what always holds.
 #pragma once
 #include <source_location>
 #include <stdexcept>

@@ -59,7 +59,7 @@ class Kernel {
   KernelSpec spec_;
 };
 
-/// True if `form` with these row extents fits a core's scratchpad (the planner asks before it fuses).
+/// What any kernel of `spec` would need of a core's scratchpad (the planner asks before it fuses).
 Bytes scratch_bytes(const KernelSpec& spec, const std::int64_t* extents);
 
 /// Lowers and emits. Throws Unsupported if the CPU lacks the instruction set.
