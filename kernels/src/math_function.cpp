@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "spyre/base/error.h"
@@ -45,9 +46,14 @@ SPYRE_SLEEF_FUNCTIONS(SPYRE_DECLARE1, SPYRE_DECLARE2)
 namespace spyre::kernels {
 namespace {
 
+// Which NaN a function returns is not among SLEEF's promises: every loop below replaces it by this one.
+template <class T> constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+
 template <auto F, class T> T apply_one(T a, T b) {
-  if constexpr (std::is_invocable_v<decltype(F), T>) return F(a);
-  else return F(a, b);
+  T result;
+  if constexpr (std::is_invocable_v<decltype(F), T>) result = F(a);
+  else result = F(a, b);
+  return std::isnan(result) ? kNan<T> : result;
 }
 
 template <auto F, class T>
@@ -94,6 +100,7 @@ template <auto F, auto One, class T>
       std::memcpy(&v, y + i * sizeof(T), sizeof(v));
       w = F(u, v);
     }
+    w = w == w ? w : decltype(w){} + kNan<T>;
     std::memcpy(z + i * sizeof(T), &w, sizeof(w));
   }
   remaining_lanes<One, T>(x, y, z, i, lanes);
@@ -114,6 +121,7 @@ template <auto F, auto One, class T>
       std::memcpy(&v, y + i * sizeof(T), sizeof(v));
       w = F(u, v);
     }
+    w = w == w ? w : decltype(w){} + kNan<T>;
     std::memcpy(z + i * sizeof(T), &w, sizeof(w));
   }
   remaining_lanes<One, T>(x, y, z, i, lanes);
