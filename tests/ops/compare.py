@@ -118,7 +118,7 @@ def same_error(fn: Callable[..., Any], *inputs: Any, text: bool = True) -> None:
             for leaf in leaves(fn(*arguments)):
                 if isinstance(leaf, torch.Tensor):
                     leaf.cpu()  # faults of the device show when a value is read
-        except Exception as error:  # noqa: BLE001 — the type is what is compared
+        except Exception as error:
             errors.append(error)
     assert len(errors) == 2, f"only one device refused: {errors}"
     assert issubclass(type(errors[1]), type(errors[0])), errors
@@ -138,7 +138,7 @@ def sample(shape: Sequence[int], dtype: torch.dtype, low: float = -4, high: floa
 
 def layouts(dtype: torch.dtype, low: float = -4, high: float = 4, seed: int = 0) -> dict[str, torch.Tensor]:
     """One tensor of each layout."""
-    make = lambda *shape: sample(shape, dtype, low, high, seed)  # noqa: E731
+    make = lambda *shape: sample(shape, dtype, low, high, seed)
     return {
         "contiguous": make(3, 5, 7),
         "transposed": make(7, 5, 3).permute(2, 1, 0),

@@ -46,7 +46,9 @@ def test_pixel_shuffle() -> None:
 
 def test_whole_tensors() -> None:
     x = sample((4, 5), torch.float32).to("spyre")
-    answers, on_host = fallbacks_of(lambda: [torch.equal(x, x.clone()), torch.equal(x, x + 1), x.is_set_to(x), x.is_set_to(x[:2])])
+    answers, on_host = fallbacks_of(
+        lambda: [torch.equal(x, x.clone()), torch.equal(x, x + 1), x.is_set_to(x), x.is_set_to(x[:2])]
+    )
     assert answers == [True, False, True, False]
     assert on_host == {}
     assert not torch.equal(x, x[:2])
@@ -54,7 +56,9 @@ def test_whole_tensors() -> None:
 
 def test_sampling_by_weight() -> None:
     weights = torch.tensor([0.1, 0.0, 0.6, 0.3], device="spyre")
-    drawn, on_host = fallbacks_of(lambda: torch.stack([torch.multinomial(weights, 1) for _ in range(2000)]).cpu().flatten())
+    drawn, on_host = fallbacks_of(
+        lambda: torch.stack([torch.multinomial(weights, 1) for _ in range(2000)]).cpu().flatten()
+    )
     assert on_host == {}
     shares = torch.bincount(drawn, minlength=4) / 2000
     assert torch.allclose(shares, weights.cpu(), atol=0.05)

@@ -64,9 +64,9 @@ def domain(name: str) -> tuple[float, float]:
     return DOMAINS.get(name.partition(".")[0], (-4, 4))
 
 
-def argument(kind: str, dtype: torch.dtype, low: float, high: float, seed: int, make: Callable) -> object:
+def argument(kind: str, dtype: torch.dtype, bounds: tuple[float, float], seed: int, make: Callable) -> object:
     if kind == "Tensor":
-        return make(dtype, low, high, seed)
+        return make(dtype, *bounds, seed)
     return 2 if not dtype.is_floating_point else 1.5
 
 
@@ -87,7 +87,7 @@ def arguments(name: str, dtype: torch.dtype, make: Callable) -> list[object]:
         elif not dtype.is_floating_point and i > 0 and str(a.type) == "Tensor":
             values.append(make(dtype, 1, 4, i))  # divisors, shifts and exponents
         else:
-            values.append(argument(str(a.type), dtype, low, high, i, make))
+            values.append(argument(str(a.type), dtype, (low, high), i, make))
     return values
 
 
@@ -130,7 +130,7 @@ def cpu_accepts(call: Callable, values: list[object]) -> bool:
 @pytest.mark.parametrize("dtype", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("name", OVERLOADS)
 def test_types(name: str, dtype: torch.dtype) -> None:
-    make = lambda t, low, high, seed: sample((4, 33), t, low, high, seed)  # noqa: E731
+    make = lambda t, low, high, seed: sample((4, 33), t, low, high, seed)
     call, values = caller(name, name), arguments(name, dtype, make)
     if not cpu_accepts(call, values):
         same_error(call, *values, text=False)
@@ -142,7 +142,7 @@ def test_types(name: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("name", OVERLOADS)
 def test_layouts(name: str, layout: str) -> None:
     dtype = torch.float32 if is_native(name, torch.float32) else torch.int32
-    make = lambda t, low, high, seed: layouts(t, low, high, seed)[layout]  # noqa: E731
+    make = lambda t, low, high, seed: layouts(t, low, high, seed)[layout]
     compare_with_cpu(caller(name, name), *arguments(name, dtype, make), **tolerance(name, dtype))
 
 
@@ -155,7 +155,7 @@ def in_place_name(name: str) -> str | None:
 @pytest.mark.parametrize("name", [n for n in OVERLOADS if in_place_name(n)])
 def test_in_place(name: str) -> None:
     dtype = torch.float32 if is_native(name, torch.float32) else torch.int32
-    make = lambda t, low, high, seed: layouts(t, low, high, seed)["transposed"].clone()  # noqa: E731
+    make = lambda t, low, high, seed: layouts(t, low, high, seed)["transposed"].clone()
     call, values = caller(name, in_place_name(name)), arguments(name, dtype, make)
     if cpu_accepts(call, [v.clone() if isinstance(v, torch.Tensor) else v for v in values]):
         compare_with_cpu(call, *values, **tolerance(name, dtype))
@@ -257,13 +257,15 @@ GRADIENTS: dict[str, Callable] = {
     "silu": lambda x, y: torch.nn.functional.silu(x) * y, "relu": lambda x, y: x.relu() * y,
     "leaky_relu": lambda x, y: torch.nn.functional.leaky_relu(x) * y,
     "elu": lambda x, y: torch.nn.functional.elu(x) * y, "softplus": lambda x, y: torch.nn.functional.softplus(x) * y,
-    "hardswish": lambda x, y: torch.nn.functional.hardswish(x) * y, "mish": lambda x, y: torch.nn.functional.mish(x) * y,
+    "hardswish": lambda x, y: torch.nn.functional.hardswish(x) * y,
+    "mish": lambda x, y: torch.nn.functional.mish(x) * y,
     "logsigmoid": lambda x, y: torch.nn.functional.logsigmoid(x) * y, "clamp": lambda x, y: x.clamp(-1, 1) * y,
     "where": lambda x, y: torch.where(x > 0, x, y), "pow": lambda x, y: (x.abs() + 0.5) ** 1.5 * y,
     "lerp": lambda x, y: torch.lerp(x, y, 0.3), "addcmul": lambda x, y: torch.addcmul(x, x, y, value=0.5),
-    "maximum": lambda x, y: torch.maximum(x, y), "log": lambda x, y: (x.abs() + 0.5).log() * y,
+    "maximum": torch.maximum, "log": lambda x, y: (x.abs() + 0.5).log() * y,
     "sqrt": lambda x, y: (x.abs() + 0.5).sqrt() * y, "abs": lambda x, y: x.abs() * y,
-    "broadcast": lambda x, y: x * y[0] + y[:, :1], "erf": lambda x, y: x.erf() * y, "sin": lambda x, y: x.sin() * y.cos(),
+    "broadcast": lambda x, y: x * y[0] + y[:, :1], "erf": lambda x, y: x.erf() * y,
+    "sin": lambda x, y: x.sin() * y.cos(),
     "masked_fill": lambda x, y: x.masked_fill(y > 0, 2.0) * y, "atan2": lambda x, y: torch.atan2(x, y.abs() + 1),
 }  # fmt: skip
 

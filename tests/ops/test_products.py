@@ -44,7 +44,7 @@ def test_matmul_forms() -> None:
     for shape in [(6,), (6, 7), (4, 6, 7), (3, 1, 6, 7)]:
         compare_with_cpu(torch.matmul, x, sample(shape, torch.float32, seed=1), strides=False, **CLOSE[torch.float32])
     compare_with_cpu(
-        lambda a, w, b: F.linear(a, w, b),
+        F.linear,
         x,
         sample((7, 6), torch.float32),
         sample((7,), torch.float32),
@@ -83,12 +83,13 @@ def test_refusals() -> None:
 def test_gradients() -> None:
     a, b = sample((5, 7), torch.float32), sample((7, 6), torch.float32, seed=1)
     compare_gradients(torch.mm, a, b, **GRADIENT)
-    compare_gradients(lambda x, w, c: F.linear(x, w, c), a, b.t().contiguous(), sample((6,), torch.float32), **GRADIENT)
+    compare_gradients(F.linear, a, b.t().contiguous(), sample((6,), torch.float32), **GRADIENT)
     compare_gradients(torch.bmm, sample((3, 5, 7), torch.float32), sample((3, 7, 2), torch.float32), **GRADIENT)
 
 
 CONVOLUTIONS = {
-    "plain": {}, "stride": {"stride": 2}, "padding": {"padding": 1}, "dilation": {"dilation": 2}, "groups": {"groups": 2},
+    "plain": {}, "stride": {"stride": 2}, "padding": {"padding": 1}, "dilation": {"dilation": 2},
+    "groups": {"groups": 2},
     "all": {"stride": (2, 1), "padding": (1, 2), "groups": 2},
 }  # fmt: skip
 
@@ -100,33 +101,33 @@ def test_convolution(name: str, batch: int) -> None:
     x = sample((batch, 4, 9, 11), torch.float32)
     w = sample((6, 4 // options.get("groups", 1), 3, 3), torch.float32, seed=1)
     b = sample((6,), torch.float32, seed=2)
-    fn = lambda x, w, b: F.conv2d(x, w, b, **options)  # noqa: E731
+    fn = lambda x, w, b: F.conv2d(x, w, b, **options)
     compare_with_cpu(fn, x, w, b, rtol=1e-4, atol=1e-4)
     compare_gradients(fn, x, w, b, rtol=1e-3, atol=1e-3)
 
 
 def test_other_convolutions() -> None:
     x, w = sample((2, 4, 20), torch.float32), sample((6, 4, 3), torch.float32, seed=1)
-    compare_with_cpu(lambda x, w: F.conv1d(x, w), x, w, strides=False, rtol=1e-4, atol=1e-4)
+    compare_with_cpu(F.conv1d, x, w, strides=False, rtol=1e-4, atol=1e-4)
     compare_gradients(lambda x, w: F.conv1d(x, w, padding=1), x, w, rtol=1e-3, atol=1e-3)
     x, w = sample((2, 4, 5, 6), torch.float32), sample((4, 3, 3, 3), torch.float32, seed=1)
-    fn = lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1)  # noqa: E731
+    fn = lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1)
     compare_with_cpu(fn, x, w, rtol=1e-4, atol=1e-4)
     compare_gradients(fn, x, w, rtol=1e-3, atol=1e-3)
     x, w = sample((2, 4, 5, 6, 7), torch.float32), sample((3, 4, 3, 3, 3), torch.float32, seed=1)
-    compare_with_cpu(lambda x, w: F.conv3d(x, w), x, w, rtol=1e-4, atol=1e-4)
+    compare_with_cpu(F.conv3d, x, w, rtol=1e-4, atol=1e-4)
     x = sample((2, 4, 9, 9), torch.float32).to(memory_format=torch.channels_last)
-    compare_with_cpu(lambda x, w: F.conv2d(x, w), x, sample((6, 4, 3, 3), torch.float32), rtol=1e-4, atol=1e-4)
+    compare_with_cpu(F.conv2d, x, sample((6, 4, 3, 3), torch.float32), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     q, k, v = (sample((2, 3, 16, 8), torch.float32, seed=i) for i in range(3))
-    fn = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)  # noqa: E731
+    fn = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     compare_with_cpu(fn, q, k, v, strides=False, **CLOSE[torch.float32])
     compare_gradients(fn, q, k, v, **GRADIENT)
     mask = sample((2, 1, 16, 16), torch.bool) | torch.eye(16, dtype=torch.bool)
-    fn = lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m)  # noqa: E731
+    fn = lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m)
     if not causal:
         compare_with_cpu(fn, q, k, v, mask, strides=False, **CLOSE[torch.float32])
 
@@ -140,7 +141,8 @@ def test_embedding() -> None:
 def test_training_step_stays_on_the_device() -> None:
     torch.manual_seed(0)
     net = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(8 * 16, 10)
+        torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
+        torch.nn.Linear(8 * 16, 10),
     ).to("spyre")  # fmt: skip
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
     x, y = torch.randn(32, 1, 8, 8).to("spyre"), (torch.arange(32) % 10).to("spyre")

@@ -16,12 +16,12 @@ CLOSE = {
 
 TOTALS: dict[str, Callable] = {
     "sum": lambda x, **k: x.sum(**k), "mean": lambda x, **k: x.mean(**k), "nansum": lambda x, **k: x.nansum(**k),
-    "var": lambda x, **k: x.var(**k), "std": lambda x, **k: x.std(**k), "norm": lambda x, **k: torch.linalg.vector_norm(x, **k),
+    "var": lambda x, **k: x.var(**k), "std": lambda x, **k: x.std(**k), "norm": torch.linalg.vector_norm,
     "logsumexp": lambda x, dim=(0, 1, 2), **k: x.logsumexp(dim=dim, **k),
 }  # fmt: skip
 EXACT: dict[str, Callable] = {
     "amax": lambda x, **k: x.amax(**k), "amin": lambda x, **k: x.amin(**k), "any": lambda x, **k: x.any(**k),
-    "all": lambda x, **k: x.all(**k), "count_nonzero": lambda x, dim=None, **k: x.count_nonzero(dim=dim),
+    "all": lambda x, **k: x.all(**k), "count_nonzero": lambda x, dim=None, keepdim=False: x.count_nonzero(dim=dim),  # noqa: ARG005
 }  # fmt: skip
 DIMS = [None, 0, 1, 2, -1, (0, 2), (0, 1), (1, 2), (0, 1, 2)]
 
