@@ -64,6 +64,24 @@ def test_a_fault_names_the_op_and_the_line_that_recorded_it():
     assert "test_law6_nothing_silent.py" in str(raised.value)
 
 
+AT_THE_CALL = """
+import torch
+table, bad = torch.ones(5, 3, device="spyre"), torch.tensor([7], device="spyre")
+try:
+    table.index_select(0, bad)
+except IndexError:
+    print("at the call")
+torch.spyre.synchronize()
+print((table + 1).sum().item())
+"""
+
+
+def test_sync_raises_a_fault_at_the_call_that_recorded_it(run_python):
+    child = run_python(AT_THE_CALL, SPYRE_SYNC="1")
+    assert child.stdout.splitlines() == ["at the call", "30.0"], child.stderr
+    assert run_python(AT_THE_CALL).returncode == 1, "without it, the next synchronizing call raises"
+
+
 def test_integer_division_by_zero_is_what_cpu_raises():
     x, zero = torch.ones(3, dtype=torch.int32, device="spyre"), torch.zeros(3, dtype=torch.int32, device="spyre")
     torch.spyre.synchronize()
