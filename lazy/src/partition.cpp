@@ -20,6 +20,12 @@ std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& a,
   return all;
 }
 
+/// Whether a pass that makes kernels of one form may merge these two.
+bool concerns(Form form, const Nest& a, const Nest& b) {
+  const auto foreign = [&](const Nest& nest) { return nest.reduces() && nest.form != form; };
+  return (a.form == form || b.form == form) && !foreign(a) && !foreign(b);
+}
+
 }  // namespace
 
 Partition::Partition(const Graph& graph, const FusionLimits& limits)
@@ -65,34 +71,27 @@ bool Partition::try_merge(std::uint32_t a, std::uint32_t b, Form form) {
   b = group_of(b);
   if (a == b) return false;
   if (drafts_[a].position > drafts_[b].position) std::swap(a, b);
-  const GroupDraft &earlier = drafts_[a], &later = drafts_[b];
-  const bool involved = earlier.nest.form == form || later.nest.form == form;
-  const bool foreign = (earlier.nest.reduces() && earlier.nest.form != form) ||
-                       (later.nest.reduces() && later.nest.form != form);
-  if (!involved || foreign) return false;  // another pass's business
-
-  GroupDraft merged{.position = merged_position(a, b)};
-  if (merged.position == kNone) return refuse(a, b, Refusal::Order);
-  if (earlier.nodes.size() + later.nodes.size() > limits_.nodes) return refuse(a, b, Refusal::Size);
-
+  if (!concerns(form, drafts_[a].nest, drafts_[b].nest)) return false;
+  const std::uint32_t position = merged_position(a, b);
+  if (position == kNone) return refuse(a, b, Refusal::Order);
+  if (drafts_[a].nodes.size() + drafts_[b].nodes.size() > limits_.nodes)
+    return refuse(a, b, Refusal::Size);
   Refusal why{};
-  std::optional<Nest> nest = common_nest(a, b, why);
-  const Dependence* permuted = nest ? nullptr : permuted_dependence(a, b);
-  const GroupLoops before = permuted != nullptr ? loops_of(b) : GroupLoops{};
-  const bool reordered = permuted != nullptr && reorder(b, a, *permuted);
-  if (reordered) nest = common_nest(a, b, why);
-  if (nest) merged.nest = *nest;
-  if (nest && fits(a, b, merged, why)) return true;
-  if (reordered) restore(b, before);
+  if (merge_aligned(a, b, position, why) || merge_reordered(a, b, position, why)) return true;
   return refuse(a, b, why);
 }
 
-bool Partition::fits(std::uint32_t a, std::uint32_t b, GroupDraft& merged, Refusal& why) {
-  const GroupDraft &earlier = drafts_[a], &later = drafts_[b];
-  merged.nodes = joined(earlier.nodes, later.nodes);
+bool Partition::merge_aligned(std::uint32_t earlier, std::uint32_t later, std::uint32_t position,
+                              Refusal& why) {
+  const std::optional<Nest> nest = common_nest(earlier, later, why);
+  if (!nest) return false;
+  GroupDraft merged{.nodes = joined(drafts_[earlier].nodes, drafts_[later].nodes),
+                    .nest = *nest,
+                    .position = position};
   // Loads and stores are counted as if the merge had happened.
-  const bool keep_earlier = earlier.nodes.size() >= later.nodes.size();
-  const std::uint32_t name = keep_earlier ? a : b, joining = keep_earlier ? b : a;
+  const bool keep_earlier = drafts_[earlier].nodes.size() >= drafts_[later].nodes.size();
+  const std::uint32_t name = keep_earlier ? earlier : later;
+  const std::uint32_t joining = keep_earlier ? later : earlier;
   parent_[joining] = name;
   if (!within_limits(merged, why)) {
     parent_[joining] = joining;
@@ -100,6 +99,17 @@ bool Partition::fits(std::uint32_t a, std::uint32_t b, GroupDraft& merged, Refus
   }
   replace(name, joining, std::move(merged));
   return true;
+}
+
+bool Partition::merge_reordered(std::uint32_t earlier, std::uint32_t later, std::uint32_t position,
+                                Refusal& why) {
+  const Dependence* shared = permuted_dependence(earlier, later);
+  if (shared == nullptr) return false;
+  const GroupLoops before = loops_of(later);
+  if (!reorder(later, earlier, *shared)) return false;
+  if (merge_aligned(earlier, later, position, why)) return true;
+  restore(later, before);
+  return false;
 }
 
 bool Partition::refuse(std::uint32_t earlier, std::uint32_t later, Refusal reason) {

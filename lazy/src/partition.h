@@ -81,7 +81,10 @@ class Partition {
   const Dependence* permuted_dependence(std::uint32_t earlier, std::uint32_t later) const;
   GroupLoops loops_of(std::uint32_t group) const;
   void restore(std::uint32_t group, const GroupLoops& loops);
-  bool fits(std::uint32_t a, std::uint32_t b, GroupDraft& merged, Refusal& why);
+  bool merge_aligned(std::uint32_t earlier, std::uint32_t later, std::uint32_t position,
+                     Refusal& why);
+  bool merge_reordered(std::uint32_t earlier, std::uint32_t later, std::uint32_t position,
+                       Refusal& why);
   bool within_limits(const GroupDraft& merged, Refusal& why) const;
   bool occupies_cores(const Nest& nest) const;
   bool reductions_see_elements(const GroupDraft& merged) const;
