@@ -138,7 +138,10 @@ def sample(shape: Sequence[int], dtype: torch.dtype, low: float = -4, high: floa
 
 def layouts(dtype: torch.dtype, low: float = -4, high: float = 4, seed: int = 0) -> dict[str, torch.Tensor]:
     """One tensor of each layout."""
-    make = lambda *shape: sample(shape, dtype, low, high, seed)
+
+    def make(*shape):
+        return sample(shape, dtype, low, high, seed)
+
     return {
         "contiguous": make(3, 5, 7),
         "transposed": make(7, 5, 3).permute(2, 1, 0),

@@ -76,7 +76,8 @@ def test_cat() -> None:
 
 
 RANDOM: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "uniform": lambda t: t.uniform_(2, 5), "normal": lambda t: t.normal_(1, 2), "geometric": lambda t: t.geometric_(0.3),
+    "uniform": lambda t: t.uniform_(2, 5), "normal": lambda t: t.normal_(1, 2),
+    "geometric": lambda t: t.geometric_(0.3),
     "bernoulli": lambda t: t.bernoulli_(0.3), "random": lambda t: t.random_(3, 9),
     "exponential": lambda t: t.exponential_(2), "log_normal": lambda t: t.log_normal_(0, 0.5),
 }  # fmt: skip

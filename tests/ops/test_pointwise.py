@@ -130,7 +130,9 @@ def cpu_accepts(call: Callable, values: list[object]) -> bool:
 @pytest.mark.parametrize("dtype", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("name", OVERLOADS)
 def test_types(name: str, dtype: torch.dtype) -> None:
-    make = lambda t, low, high, seed: sample((4, 33), t, low, high, seed)
+    def make(t, low, high, seed):
+        return sample((4, 33), t, low, high, seed)
+
     call, values = caller(name, name), arguments(name, dtype, make)
     if not cpu_accepts(call, values):
         same_error(call, *values, text=False)
@@ -142,7 +144,10 @@ def test_types(name: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("name", OVERLOADS)
 def test_layouts(name: str, layout: str) -> None:
     dtype = torch.float32 if is_native(name, torch.float32) else torch.int32
-    make = lambda t, low, high, seed: layouts(t, low, high, seed)[layout]
+
+    def make(t, low, high, seed):
+        return layouts(t, low, high, seed)[layout]
+
     compare_with_cpu(caller(name, name), *arguments(name, dtype, make), **tolerance(name, dtype))
 
 
@@ -155,7 +160,10 @@ def in_place_name(name: str) -> str | None:
 @pytest.mark.parametrize("name", [n for n in OVERLOADS if in_place_name(n)])
 def test_in_place(name: str) -> None:
     dtype = torch.float32 if is_native(name, torch.float32) else torch.int32
-    make = lambda t, low, high, seed: layouts(t, low, high, seed)["transposed"].clone()
+
+    def make(t, low, high, seed):
+        return layouts(t, low, high, seed)["transposed"].clone()
+
     call, values = caller(name, in_place_name(name)), arguments(name, dtype, make)
     if cpu_accepts(call, [v.clone() if isinstance(v, torch.Tensor) else v for v in values]):
         compare_with_cpu(call, *values, **tolerance(name, dtype))

@@ -101,7 +101,10 @@ def test_convolution(name: str, batch: int) -> None:
     x = sample((batch, 4, 9, 11), torch.float32)
     w = sample((6, 4 // options.get("groups", 1), 3, 3), torch.float32, seed=1)
     b = sample((6,), torch.float32, seed=2)
-    fn = lambda x, w, b: F.conv2d(x, w, b, **options)
+
+    def fn(x, w, b):
+        return F.conv2d(x, w, b, **options)
+
     compare_with_cpu(fn, x, w, b, rtol=1e-4, atol=1e-4)
     compare_gradients(fn, x, w, b, rtol=1e-3, atol=1e-3)
 
@@ -111,7 +114,10 @@ def test_other_convolutions() -> None:
     compare_with_cpu(F.conv1d, x, w, strides=False, rtol=1e-4, atol=1e-4)
     compare_gradients(lambda x, w: F.conv1d(x, w, padding=1), x, w, rtol=1e-3, atol=1e-3)
     x, w = sample((2, 4, 5, 6), torch.float32), sample((4, 3, 3, 3), torch.float32, seed=1)
-    fn = lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1)
+
+    def fn(x, w):
+        return F.conv_transpose2d(x, w, stride=2, output_padding=1)
+
     compare_with_cpu(fn, x, w, rtol=1e-4, atol=1e-4)
     compare_gradients(fn, x, w, rtol=1e-3, atol=1e-3)
     x, w = sample((2, 4, 5, 6, 7), torch.float32), sample((3, 4, 3, 3, 3), torch.float32, seed=1)
@@ -123,11 +129,17 @@ def test_other_convolutions() -> None:
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     q, k, v = (sample((2, 3, 16, 8), torch.float32, seed=i) for i in range(3))
-    fn = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    def fn(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
     compare_with_cpu(fn, q, k, v, strides=False, **CLOSE[torch.float32])
     compare_gradients(fn, q, k, v, **GRADIENT)
     mask = sample((2, 1, 16, 16), torch.bool) | torch.eye(16, dtype=torch.bool)
-    fn = lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m)
+
+    def fn(q, k, v, m):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=m)
+
     if not causal:
         compare_with_cpu(fn, q, k, v, mask, strides=False, **CLOSE[torch.float32])
 
