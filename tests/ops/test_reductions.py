@@ -21,7 +21,7 @@ TOTALS: dict[str, Callable] = {
 }  # fmt: skip
 EXACT: dict[str, Callable] = {
     "amax": lambda x, **k: x.amax(**k), "amin": lambda x, **k: x.amin(**k), "any": lambda x, **k: x.any(**k),
-    "all": lambda x, **k: x.all(**k), "count_nonzero": lambda x, dim=None, keepdim=False: x.count_nonzero(dim=dim),
+    "all": lambda x, **k: x.all(**k), "count_nonzero": lambda x, dim=None, **_: x.count_nonzero(dim=dim),
 }  # fmt: skip
 DIMS = [None, 0, 1, 2, -1, (0, 2), (0, 1), (1, 2), (0, 1, 2)]
 
