@@ -68,7 +68,7 @@ AT_THE_CALL = """
 import torch
 table, bad = torch.ones(5, 3, device="spyre"), torch.tensor([7], device="spyre")
 try:
-    table.index_select(0, bad)
+    kept = table.index_select(0, bad)
 except IndexError:
     print("at the call")
 torch.spyre.synchronize()
