@@ -80,7 +80,9 @@ void with_host_tensors(std::span<const kernels::DeviceView> views,
     throw IndexOutOfRange(error.what_without_backtrace());
   } catch (const c10::NotImplementedError& error) {
     throw Unsupported(error.what_without_backtrace());
-  } catch (const c10::Error& error) { throw InvalidArgument(error.what_without_backtrace()); }
+  } catch (const c10::ValueError& error) {
+    throw InvalidArgument(error.what_without_backtrace());
+  } catch (const c10::Error& error) { throw Error(error.what_without_backtrace()); }
 }
 
 void record_library_call(lazy::Library call, TensorArguments inputs, TensorArguments outputs) {

@@ -38,7 +38,7 @@ void raise(const Fault& fault, const SourceText& text) {
     return str(fault.operation, ": ", e.what(), place.empty() ? "" : "; recorded at ", place);
   };
   rethrow_as<InvalidArgument, IndexOutOfRange, TypeMismatch, Unsupported, OutOfDeviceMemory,
-             InternalError, DeviceFault>(fault.exception, message);
+             InternalError, DeviceFault, Error>(fault.exception, message);
   std::rethrow_exception(fault.exception);
 }
 

@@ -33,6 +33,7 @@ TEST(StreamFaults, KeepsTheTypeAndNamesTheLine) {
             "index: 5 of 3; recorded at model.py:12");
   EXPECT_EQ(raised<DeviceFault>(fault_of<DeviceFault>("zero")), "index: zero");
   EXPECT_EQ(raised<OutOfDeviceMemory>(fault_of<OutOfDeviceMemory>("full")), "index: full");
+  EXPECT_EQ(raised<Error>(fault_of<Error>("5 of 3")), "index: 5 of 3");
   EXPECT_EQ(raised<std::logic_error>(fault_of<std::logic_error>("foreign")), "foreign");
 }
 

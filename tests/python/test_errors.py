@@ -34,6 +34,9 @@ BAD_CALLS = {
     "stack": lambda d: torch.stack([torch.ones(2, device=d), torch.ones(3, device=d)]),
     "softmax_dim": lambda d: torch.softmax(torch.ones(2, device=d), 4),
     "unsupported_type": lambda d: torch.linalg.inv(torch.ones(2, 2, dtype=torch.int32, device=d)),
+    "gather_index": lambda d: torch.ones(3, device=d).gather(0, torch.tensor([5], device=d)).cpu(),
+    "scatter_index": lambda d: torch.ones(3, device=d).scatter_(0, torch.tensor([-1], device=d), 2.0).cpu(),
+    "embedding_index": lambda d: torch.ones(3, 2, device=d).index_select(0, torch.tensor([3], device=d)).cpu(),
     "singular": lambda d: torch.linalg.inv(torch.zeros(2, 2, device=d)),
 }
 
