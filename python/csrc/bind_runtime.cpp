@@ -1,4 +1,10 @@
 // python/csrc/bind_runtime.cpp — start, devices, memory, and the end.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
+
+#include <iostream>
+
 #include "bindings.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/runtime.h"
@@ -15,8 +21,26 @@ void synchronize(c10::DeviceIndex device) {
     Runtime::get().device(device).synchronize_all();
 }
 
+/// A backward thread lets go of its last task's Python objects after backward() has returned, and dies if the
+/// interpreter is gone by then. A task behind it, without Python objects, is reached only once it has.
+void wait_for_backward_threads() {
+  for (c10::DeviceIndex device = 0; device < engine::device_count(); ++device) {
+    try {
+      const c10::AutoGradMode recording(true);
+      const at::Tensor nothing = at::empty({0}, at::Device(c10::DeviceType::PrivateUse1, device));
+      const at::Tensor leaf = nothing.detach().requires_grad_();
+      leaf.view({0}).backward(nothing);
+    } catch (const std::exception& error) {
+      std::cerr << "spyre: the backward thread did not answer: " << error.what() << '\n';
+    }
+  }
+}
+
 void drain_at_exit() {
-  if (Runtime* runtime = Runtime::running()) runtime->drain_at_exit();
+  Runtime* runtime = Runtime::running();
+  if (runtime == nullptr) return;
+  wait_for_backward_threads();
+  runtime->drain_at_exit();
 }
 
 std::uint64_t empty_cache() {

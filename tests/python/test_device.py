@@ -114,3 +114,9 @@ def test_timeline_is_recorded_and_saved(tmp_path):
         (torch.ones(64, device="spyre") + 1).cpu()
     assert events
     assert (tmp_path / "trace.json").stat().st_size > 0
+
+
+def test_exit_right_after_backward(run_python):
+    child = run_python("import torch; x = torch.ones(9, device='spyre', requires_grad=True); (x * x).sum().backward()")
+    assert child.returncode == 0, child.stderr
+    assert child.stderr == ""
