@@ -13,7 +13,18 @@ namespace spyre::engine {
 namespace {
 
 /// Each kind of value has its own tag, so that no two different calls have equal bytes.
-enum class Tag : char { None, Int, Double, Bool, Complex, String, List, TensorSlot, NoTensor, Device };
+enum class Tag : char {
+  None,
+  Int,
+  Double,
+  Bool,
+  Complex,
+  String,
+  List,
+  TensorSlot,
+  NoTensor,
+  Device
+};
 
 class Bytes {
  public:
@@ -71,8 +82,9 @@ std::optional<c10::Device> device_among(const torch::jit::Stack& stack, std::siz
 at::Tensor on_device(const at::Tensor& tensor, c10::Device device) {
   if (tensor.device() == device) return tensor;
   if (tensor.is_cpu() && tensor.dim() == 0) return tensor.to(device);
-  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", device, " and ",
-              tensor.device(), "!");
+  TORCH_CHECK(false,
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              device, " and ", tensor.device(), "!");
 }
 
 bool holds_tensors(const c10::IValue& value) {
@@ -85,7 +97,8 @@ bool holds_tensors(const c10::IValue& value) {
 
 }  // namespace
 
-SchemaArguments SchemaArguments::take_apart(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+SchemaArguments SchemaArguments::take_apart(const c10::OperatorHandle& op,
+                                            const torch::jit::Stack& stack) {
   const std::size_t count = op.schema().arguments().size();
   const std::size_t first = stack.size() - count;
   const auto device = device_among(stack, first);
@@ -107,7 +120,8 @@ void SchemaArguments::add(const c10::IValue& value, std::size_t argument, c10::D
     for (std::size_t e = 0; e < elements.size(); ++e) {
       at::Tensor tensor = elements[e].isTensor() ? elements[e].toTensor() : at::Tensor();
       // Lists of optional tensors are indices: they may lie on the CPU, as on CUDA.
-      if (value.isOptionalTensorList() && tensor.defined() && tensor.is_cpu()) tensor = tensor.to(device);
+      if (value.isOptionalTensorList() && tensor.defined() && tensor.is_cpu())
+        tensor = tensor.to(device);
       add_tensor(tensor, {position, static_cast<std::int16_t>(e)}, device);
     }
   } else {

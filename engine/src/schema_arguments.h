@@ -16,7 +16,7 @@ namespace spyre::engine {
 /// Where a tensor stands in a call.
 struct TensorSlot {
   std::uint16_t argument = 0;
-  std::int16_t element = -1;   // position in a list argument; -1: the argument itself
+  std::int16_t element = -1;  // position in a list argument; -1: the argument itself
 };
 
 /// A call without its tensors, which can be put back in. A value; immutable after take_apart().

@@ -80,7 +80,8 @@ bool names(std::string_view list, std::string_view name) {
 /// Serves one overload.
 class SchemaLibraryKernel final : public c10::OperatorKernel {
  public:
-  SchemaLibraryKernel(const SchemaLibraryRow& row, std::optional<OperatorHandle> out, SchemaShapes& shapes)
+  SchemaLibraryKernel(const SchemaLibraryRow& row, std::optional<OperatorHandle> out,
+                      SchemaShapes& shapes)
       : row_(row), out_(std::move(out)), shapes_(shapes) {}
 
   void operator()(const OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
@@ -92,10 +93,12 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
   bool needs_host(const OperatorHandle& op, const Stack& stack) const;
   std::vector<at::Tensor> written(const OperatorHandle& op, const SchemaArguments& call) const;
   std::vector<at::Tensor> hidden(const OperatorHandle& op, const SchemaArguments& call) const;
-  void record(SchemaCall call, const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) const;
+  void record(SchemaCall call, const std::vector<at::Tensor>& inputs,
+              const std::vector<at::Tensor>& outputs) const;
 
   SchemaLibraryRow row_;
-  std::optional<OperatorHandle> out_;   // the form that fills results in place, if the operator has one
+  std::optional<OperatorHandle>
+      out_;  // the form that fills results in place, if the operator has one
   SchemaShapes& shapes_;
 };
 
@@ -115,14 +118,17 @@ bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stac
   return false;
 }
 
-std::vector<at::Tensor> SchemaLibraryKernel::written(const OperatorHandle& op, const SchemaArguments& call) const {
+std::vector<at::Tensor> SchemaLibraryKernel::written(const OperatorHandle& op,
+                                                     const SchemaArguments& call) const {
   std::vector<at::Tensor> tensors;
   for (std::size_t i = 0; i < call.slots().size(); ++i)
-    if (is_written(op.schema().arguments()[call.slots()[i].argument])) tensors.push_back(call.tensors()[i]);
+    if (is_written(op.schema().arguments()[call.slots()[i].argument]))
+      tensors.push_back(call.tensors()[i]);
   return tensors;
 }
 
-std::vector<at::Tensor> SchemaLibraryKernel::hidden(const OperatorHandle& op, const SchemaArguments& call) const {
+std::vector<at::Tensor> SchemaLibraryKernel::hidden(const OperatorHandle& op,
+                                                    const SchemaArguments& call) const {
   std::vector<at::Tensor> tensors;
   for (std::size_t i = 0; i < call.slots().size(); ++i)
     if (names(row_.also_writes, op.schema().arguments()[call.slots()[i].argument].name()))
@@ -150,8 +156,8 @@ void SchemaLibraryKernel::record(SchemaCall call, const std::vector<at::Tensor>&
     return list;
   };
   const auto in = pointers(inputs), out = pointers(outputs);
-  record_library(call, TensorArguments(in.data(), in.size()), TensorArguments(out.data(), out.size()),
-                 row_.faults ? current_source() : 0);
+  record_library(call, TensorArguments(in.data(), in.size()),
+                 TensorArguments(out.data(), out.size()), row_.faults ? current_source() : 0);
 }
 
 void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
@@ -170,7 +176,9 @@ void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
   } else {
     for (const ResultGeometry& r : *results) {
       recorded.results.push_back(r.defined);
-      if (r.defined) outputs.push_back(empty_strided(r.sizes, r.strides, r.type, call.tensors().front().device()));
+      if (r.defined)
+        outputs.push_back(
+            empty_strided(r.sizes, r.strides, r.type, call.tensors().front().device()));
       stack.emplace_back(r.defined ? outputs.back() : at::Tensor());
     }
     const bool all = outputs.size() == results->size();

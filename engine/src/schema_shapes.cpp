@@ -40,7 +40,8 @@ std::string full_key(const std::string& kind, const SchemaArguments& call) {
 torch::jit::Stack on_device_type(const SchemaArguments& call, c10::DeviceType type) {
   std::vector<at::Tensor> stand_ins;
   for (const at::Tensor& t : call.tensors()) {
-    stand_ins.push_back(at::empty_strided(t.sizes(), t.strides(), t.options().device(type).requires_grad(false)));
+    stand_ins.push_back(
+        at::empty_strided(t.sizes(), t.strides(), t.options().device(type).requires_grad(false)));
     if (type == c10::DeviceType::CPU) stand_ins.back().zero_();
   }
   return call.with_tensors(stand_ins);
@@ -60,7 +61,8 @@ void append_geometry(const at::Tensor& t, ResultGeometries& results) {
 ResultGeometries geometries_of(const torch::jit::Stack& returned) {
   ResultGeometries results;
   for (const c10::IValue& value : returned) {
-    if (!value.isTensor() && !value.isNone()) throw Unsupported("library operation: a result is not a tensor");
+    if (!value.isTensor() && !value.isNone())
+      throw Unsupported("library operation: a result is not a tensor");
     append_geometry(value.isTensor() ? value.toTensor() : at::Tensor(), results);
   }
   return results;
@@ -71,14 +73,28 @@ bool small(const SchemaArguments& call) {
                      [](const at::Tensor& t) { return t.numel() <= kTrialElements; });
 }
 
-/// Zeros are valid indices unless nothing can be indexed; those complaints belong to the run.
-void try_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
+ResultGeometries run_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
   torch::jit::Stack stack = on_device_type(call, c10::DeviceType::CPU);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  op.callBoxed(stack);
+  return geometries_of(stack);
+}
+
+/// Zeros are valid indices unless nothing can be indexed; those complaints belong to the run.
+void try_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
   try {
-    op.callBoxed(stack);
+    run_on_cpu(op, call);
   } catch (const c10::IndexError&) {  // data dependent: reported when the operation runs
   }
+}
+
+/// Where there is no shape function, or it complains, the CPU kernel has the first say.
+ResultGeometries ask_meta(const c10::OperatorHandle& op, const SchemaArguments& call) {
+  torch::jit::Stack stack = on_device_type(call, c10::DeviceType::Meta);
+  try {
+    op.callBoxed(stack);
+  } catch (const std::exception&) { return run_on_cpu(op, call); }
+  return geometries_of(stack);
 }
 
 }  // namespace
@@ -93,9 +109,7 @@ std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::Operato
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
     tried = tried_.contains(kind);
   }
-  torch::jit::Stack stack = on_device_type(call, c10::DeviceType::Meta);
-  op.callBoxed(stack);
-  auto results = std::make_shared<const ResultGeometries>(geometries_of(stack));
+  auto results = std::make_shared<const ResultGeometries>(ask_meta(op, call));
   if (!tried && small(call)) try_on_cpu(op, call);
 
   const Lock lock(mutex_);

@@ -26,13 +26,15 @@ class SchemaShapes {
  public:
   /// Raises what CPU would raise for these arguments: the first call of its kind is tried on zeros on the CPU, so that
   /// types that the CPU kernel lacks are refused here and not when the operation runs.
-  std::shared_ptr<const ResultGeometries> results(const c10::OperatorHandle& op, const SchemaArguments& call)
+  std::shared_ptr<const ResultGeometries> results(const c10::OperatorHandle& op,
+                                                  const SchemaArguments& call)
       SPYRE_EXCLUDES(mutex_);
 
  private:
   static constexpr std::size_t kCapacity = 4096;
   Mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<const ResultGeometries>> known_ SPYRE_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::shared_ptr<const ResultGeometries>> known_
+      SPYRE_GUARDED_BY(mutex_);
   std::unordered_map<std::string, bool> tried_ SPYRE_GUARDED_BY(mutex_);
 };
 

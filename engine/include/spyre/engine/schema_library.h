@@ -12,11 +12,11 @@ namespace spyre::engine {
 
 /// One operator of the library tier, with its in-place and out forms.
 struct SchemaLibraryRow {
-  std::string_view aten;               // functional overload: "gather", "index.Tensor"
+  std::string_view aten;  // functional overload: "gather", "index.Tensor"
   /// Along dimension 0 the work is independent, for operands of this rank (0: never split). The pieces depend on
   /// the shapes alone.
   std::uint8_t batch_rank = 0;
-  bool faults = false;                 // checks indices at run time: the Python line is kept
+  bool faults = false;  // checks indices at run time: the Python line is kept
   /// Tensor arguments that the kernel changes although the schema hides it.
   std::string_view also_writes = {};
   /// Index tensors of these types make the result's shape depend on data: the call goes to the host.

@@ -1,0 +1,170 @@
+"""Operators of the schema-driven library tier against CPU: values, forms, gradients, errors, and no call on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from .compare import compare_gradients, compare_with_cpu, same_error, sample
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+Call = Callable[..., Any]
+
+
+def indices(shape: tuple[int, ...], extent: int, seed: int = 0) -> torch.Tensor:
+    return torch.randint(0, extent, shape, generator=torch.Generator().manual_seed(seed))
+
+
+X = sample((5, 7), torch.float32)
+ROWS, COLUMNS = indices((4,), 5), indices((5, 3), 7, seed=1)
+DISTINCT = torch.tensor([3, 0, 4])
+IMAGE = sample((3, 4, 9, 11), torch.float32)
+
+READING: dict[str, Call] = {
+    "index_select": lambda x: x.index_select(0, ROWS.to(x.device)),
+    "index_select columns": lambda x: x.t().index_select(0, ROWS.to(x.device)),
+    "gather": lambda x: x.gather(1, COLUMNS.to(x.device)),
+    "take": lambda x: x.take(indices((2, 6), 35).to(x.device)),
+    "index": lambda x: x[ROWS.to(x.device)],
+    "index two": lambda x: x[ROWS.to(x.device), indices((4,), 7).to(x.device)],
+    "index broadcast": lambda x: x[ROWS.to(x.device)[:, None], indices((3,), 7).to(x.device)],
+    "index after a slice": lambda x: x[1:, indices((4,), 7).to(x.device)],
+    "cumsum": lambda x: x.cumsum(1),
+    "cumprod": lambda x: x.cumprod(0),
+    "cummax": lambda x: x.cummax(1),
+    "cummin": lambda x: x.cummin(0),
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
+    "sort": lambda x: x.sort(1),
+    "sort down": lambda x: x.sort(dim=0, descending=True, stable=True),
+    "argsort": lambda x: x.argsort(1),
+    "topk": lambda x: x.topk(3, 1),
+    "median": lambda x: x.median(),
+    "histc": lambda x: x.histc(5, -4, 4),
+    "searchsorted": lambda x: torch.searchsorted(x.sort(1).values.contiguous(), x.contiguous()),
+    "trace": torch.trace,
+    "addr": lambda x: torch.addr(x, x[:, 0], x[0]),
+}
+
+WRITING: dict[str, Call] = {
+    "scatter": lambda x: x.scatter_(1, COLUMNS.to(x.device), 2 * x[:, :3]),
+    "scatter a value": lambda x: x.scatter_(1, COLUMNS.to(x.device), 1.5),
+    "scatter_add": lambda x: x.scatter_add_(1, COLUMNS.to(x.device), torch.ones_like(x[:, :3])),
+    "scatter_reduce": lambda x: x.scatter_reduce_(0, COLUMNS[:, :1].to(x.device) % 5, x[:, :1].clone(), "amax"),
+    "index_add": lambda x: x.index_add_(0, ROWS.to(x.device), x[:4].clone(), alpha=2),
+    "index_copy": lambda x: x.index_copy_(0, DISTINCT.to(x.device), x[:3].clone()),
+    "index_fill": lambda x: x.index_fill_(1, DISTINCT.to(x.device), 7),
+    "index_put": lambda x: x.index_put_((ROWS.to(x.device),), x[:4].clone() * 0 + 3),
+    "index_put adding": lambda x: x.index_put_((ROWS.to(x.device),), torch.ones_like(x[:4]), accumulate=True),
+    "setitem": lambda x: x.__setitem__((DISTINCT.to(x.device), slice(1, 4)), 9.0),
+    "put": lambda x: x.put_(indices((4,), 35).to(x.device), x.flatten()[:4].clone(), accumulate=True),
+    "a view's sort into it": lambda x: x[:, 1:].copy_(x[:, 1:].sort(1).values),
+}
+
+IMAGES: dict[str, Call] = {
+    "max_pool2d": lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
+    "avg_pool2d": lambda x: F.avg_pool2d(x, (3, 2), padding=1),
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (4, 5)),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, (4, 5)),
+    "nearest": lambda x: F.interpolate(x, scale_factor=2),
+    "bilinear": lambda x: F.interpolate(x, size=(13, 17), mode="bilinear", align_corners=True),
+    "bicubic": lambda x: F.interpolate(x, size=(13, 17), mode="bicubic"),
+    "reflect": lambda x: F.pad(x, (1, 2, 2, 1), mode="reflect"),
+    "replicate": lambda x: F.pad(x, (1, 2, 2, 1), mode="replicate"),
+    "constant": lambda x: F.pad(x, (1, 2, -1, 1), value=3.5),
+    "unfold": lambda x: F.unfold(x, 3),
+    "one image": lambda x: F.max_pool2d(x[0], 2),
+    "channels last": lambda x: F.max_pool2d(x.contiguous(memory_format=torch.channels_last), 2),
+}
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "sliced"])
+@pytest.mark.parametrize("name", READING)
+def test_reading(name: str, layout: str) -> None:
+    x = {
+        "contiguous": X,
+        "transposed": sample((7, 5), torch.float32).t(),
+        "sliced": sample((10, 14), torch.float32)[::2, ::2],
+    }[layout]
+    compare_with_cpu(READING[name], x, strides=False, **CLOSE)
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_writing(name: str) -> None:
+    compare_with_cpu(WRITING[name], X.clone(), **CLOSE)
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_images(name: str) -> None:
+    compare_with_cpu(IMAGES[name], IMAGE, **CLOSE)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.bool], ids=str)
+def test_types(dtype: torch.dtype) -> None:
+    x = sample((5, 7), dtype)
+    for name in ("index_select", "gather", "index", "sort", "cumsum"):
+        compare_with_cpu(READING[name], x, strides=False, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("name", ["index_select", "gather", "index", "cumsum", "cumprod", "sort", "topk"])
+def test_gradients(name: str) -> None:
+    first = lambda x: READING[name](x) if name not in ("sort", "topk") else READING[name](x)[0]  # noqa: E731
+    compare_gradients(first, X, **CLOSE)
+
+
+@pytest.mark.parametrize("name", [n for n in IMAGES if n not in ("max_pool2d", "one image")])
+def test_image_gradients(name: str) -> None:
+    compare_gradients(IMAGES[name], IMAGE, rtol=1e-4, atol=1e-5)
+
+
+def test_embedding() -> None:
+    weight, which = sample((20, 6), torch.float32), indices((3, 4), 20)
+    compare_with_cpu(lambda w, i: F.embedding(i, w, padding_idx=2), weight, which, **CLOSE)
+    compare_gradients(lambda w, i: F.embedding(i, w, padding_idx=2), weight, which, **CLOSE)
+
+
+def test_out_forms() -> None:
+    compare_with_cpu(lambda x, o: torch.cumsum(x, 1, out=o), X, torch.empty(0), **CLOSE)
+    compare_with_cpu(lambda x, i, o: torch.gather(x, 1, i, out=o), X, COLUMNS, torch.zeros(3, 5).t(), **CLOSE)
+    compare_with_cpu(lambda x, v, i: torch.sort(x, out=(v, i)), X, torch.empty(5, 7), torch.empty(5, 7).long())
+
+
+def test_empty_and_scalar() -> None:
+    compare_with_cpu(lambda x: x.cumsum(1), torch.empty(3, 0))
+    compare_with_cpu(lambda x: x.sort(), torch.tensor(2.5))
+    compare_with_cpu(lambda x, i: x.index_select(0, i), X, torch.empty(0, dtype=torch.int64))
+
+
+def test_the_host_serves_masks_only() -> None:
+    compare_with_cpu(lambda x: x[x > 0], X, host=["aten::index.Tensor"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.gather(1, torch.zeros(6, 2, dtype=torch.int64, device=x.device)),
+        lambda x: x.index_select(2, torch.zeros(1, dtype=torch.int64, device=x.device)),
+        lambda x: x.cumsum(5),
+        lambda x: x.topk(50),
+        lambda x: F.max_pool2d(x, 9),
+        lambda x: x.index_select(0, torch.tensor([7], device=x.device)),
+        lambda x: x[torch.tensor([9], device=x.device)],
+    ],
+)
+def test_refusals(call: Call) -> None:
+    same_error(call, X, text=False)
+
+
+def test_plans_are_found_again() -> None:
+    def step(x: torch.Tensor) -> float:
+        return float(x.gather(1, COLUMNS.to("spyre")).cumsum(1).sort(1).values.sum())
+
+    x = X.to("spyre")
+    values = {step(x) for _ in range(2)}
+    torch.spyre.reset_stats()
+    values |= {step(x) for _ in range(5)}
+    assert len(values) == 1
+    assert torch.spyre.stats()["plan_cache"]["misses"] == 0
