@@ -1,4 +1,4 @@
-"""Operators of the schema-driven library tier against CPU: values, forms, gradients, errors, and no call on the host."""
+"""The schema-driven library tier against CPU: values, forms, gradients, errors, and nothing on the host."""
 
 from __future__ import annotations
 

@@ -109,7 +109,9 @@ struct Pow {
                                .doc = "x to the y"};
   static double ref(Doubles x) { return std::pow(x[0], x[1]); }
   static Value body(Builder& b, Values x) {
-    return vector_math::library(b, MathFunction::Pow, x[0], x[1]);
+    // SLEEF overflows on the way where the first power of the largest values is asked for.
+    const Value power = vector_math::library(b, MathFunction::Pow, x[0], x[1]);
+    return b.select(b.eq(x[1], b.constant(x[1], 1)), x[0], power);
   }
 };
 static_assert(Operator<Pow>);
