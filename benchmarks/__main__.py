@@ -37,13 +37,13 @@ def row(result: Result) -> list[str]:
     ]
 
 
-def table(results: list[Result]) -> str:
-    head = ["what", "spyre", "x CPU", "spread", "cold x CPU", "faults/step", "plan hits", "gate"]
-    rows = [head, ["---"] * len(head), *(row(result) for result in results)]
-    widths = [max(len(line[column]) for line in rows) for column in range(len(head))]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in rows
-    )
+HEAD = ["what", "spyre", "x CPU", "spread", "cold x CPU", "faults/step", "plan hits", "gate"]
+WIDTHS = [37, 8, 6, 6, 10, 11, 9, 26]
+
+
+def print_row(cells: list[str]) -> None:
+    """One line of a Markdown table, as soon as it is known."""
+    print("| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)) + " |", flush=True)
 
 
 def main() -> None:
@@ -56,12 +56,15 @@ def main() -> None:
     bandwidth = float(str(host["copy_bytes_per_second"]))
     print(f"{host['cpu']}, {host['processors']} processors, load {host['load']:.1f}, torch {host['torch']}")
     print(f"copy bandwidth {bandwidth / 1e9:.1f} GB/s, read and written bytes counted\n")
+    cases = {"dispatch": dispatch.run(), "workloads": workloads.run(bandwidth)}
     results: list[Result] = []
-    if arguments.only != "workloads":
-        results += dispatch.run()
-    if arguments.only != "dispatch":
-        results += workloads.run(bandwidth)
-    print(table(results))
+    print_row(HEAD)
+    print_row(["-" * width for width in WIDTHS])
+    for group, measured in cases.items():
+        if arguments.only in {None, group}:
+            for result in measured:
+                print_row(row(result))
+                results.append(result)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         document = {"machine": host, "results": [result.as_json() for result in results]}

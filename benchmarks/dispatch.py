@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -168,12 +168,10 @@ def compile_time() -> Result:
     )
 
 
-def run() -> list[Result]:
-    return [
-        record_from_cpp(),
-        op_from_python(),
-        plan_hit(16, 1.0),
-        plan_hit(256, 3.0),
-        flush_to_result(),
-        compile_time(),
-    ]
+def run() -> Iterator[Result]:
+    yield record_from_cpp()
+    yield op_from_python()
+    yield plan_hit(16, 1.0)
+    yield plan_hit(256, 3.0)
+    yield flush_to_result()
+    yield compile_time()

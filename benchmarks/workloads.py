@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 
 import torch
@@ -58,14 +58,15 @@ def layer_norm_by_hand(x: torch.Tensor) -> torch.Tensor:
     return centred * torch.rsqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
 
 
-def row_programs() -> list[Result]:
+def row_programs() -> Iterator[Result]:
     cases: list[tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = [
         ("softmax, from primitives", softmax_by_hand),
         ("softmax, ATen", lambda x: torch.softmax(x, -1)),
         ("layer norm, from primitives", layer_norm_by_hand),
         ("layer norm, ATen", lambda x: F.layer_norm(x, (ROWS[1],))),
     ]
-    return [compare(f"{name}, 4096 x 1024", "is a row read once?", on(function, *ROWS)) for name, function in cases]
+    for name, function in cases:
+        yield compare(f"{name}, 4096 x 1024", "is a row read once?", on(function, *ROWS))
 
 
 def minilm() -> Result:
@@ -123,11 +124,10 @@ def adam() -> Result:
     return compare("Adam, 50 x 256 x 256", "are many small equal kernels run as one?", make)
 
 
-def run(copy_bandwidth: float) -> list[Result]:
-    return [
-        *(pointwise_chain(length, copy_bandwidth) for length in (1, 6, 25)),
-        *row_programs(),
-        minilm(),
-        mlp_training(),
-        adam(),
-    ]
+def run(copy_bandwidth: float) -> Iterator[Result]:
+    for length in (1, 6, 25):
+        yield pointwise_chain(length, copy_bandwidth)
+    yield from row_programs()
+    yield minilm()
+    yield mlp_training()
+    yield adam()
