@@ -1,4 +1,6 @@
 // python/csrc/bind_stats.cpp — torch.spyre.stats() as one plain dict.
+#include <array>
+
 #include "bindings.h"
 #include "spyre/engine/runtime.h"
 
@@ -18,10 +20,12 @@ py::dict cache(const kernels::CacheCounts& counts) {
   return result;
 }
 
-py::dict flushes(const lazy::Stats& stats) {
+/// One counter for each value of an enumeration, by its name.
+template <class Reason, std::size_t count>
+py::dict by_name(const std::array<std::uint64_t, count>& counts) {
   py::dict result;
-  for (std::size_t i = 0; i < stats.flushes.size(); ++i) {
-    result[py::str(std::string(name_of(static_cast<lazy::FlushReason>(i))))] = stats.flushes[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    result[py::str(std::string(name_of(static_cast<Reason>(i))))] = counts[i];
   }
   return result;
 }
@@ -35,8 +39,9 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
     host_calls += count;
   }
   result["dispatches"] = stats.dispatches + host_calls;
-  result["flushes"] = flushes(stats);
+  result["flushes"] = by_name<lazy::FlushReason>(stats.flushes);
   result["plan_cache"] = cache(stats.plan_cache);
+  result["plan_misses"] = by_name<lazy::MissCause>(stats.plan_misses);
   result["kernel_cache"] = cache(stats.kernel_cache);
   result["kernels_compiled"] = stats.kernels_compiled;
   result["compile_ns"] = stats.compile_ns;

@@ -137,3 +137,12 @@ def test_a_forked_child_gets_a_clear_error(run_python):
 def test_exit_with_work_in_flight_is_clean(run_python):
     child = run_python("import torch; x = torch.ones(1000, device='spyre') * 2; y = x.exp()")
     assert (child.returncode, child.stderr) == (0, "")
+
+
+def test_every_plan_miss_has_a_cause():
+    x = torch.ones(3, 5, device="spyre")
+    torch.spyre.reset_stats()
+    for columns in (5, 4):
+        (x[:, :columns] * 3 - 1).sum().item()
+    stats = torch.spyre.stats()
+    assert sum(stats["plan_misses"].values()) == stats["plan_cache"]["misses"] > 0

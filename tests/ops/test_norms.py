@@ -92,7 +92,9 @@ LOSSES: dict[str, Callable] = {
     "mse": F.mse_loss, "l1": F.l1_loss, "smooth_l1": F.smooth_l1_loss, "huber": F.huber_loss,
     "bce_logits": lambda x, y, reduction: F.binary_cross_entropy_with_logits(x, y.sigmoid(), reduction=reduction),
     "bce": lambda x, y, reduction: F.binary_cross_entropy(x.sigmoid(), y.sigmoid().detach(), reduction=reduction),
-    "kl": lambda x, y, reduction: F.kl_div(x.log_softmax(1), y.softmax(1), reduction=reduction),
+    "kl": lambda x, y, reduction: F.kl_div(
+        x.log_softmax(1), y.softmax(1), reduction="batchmean" if reduction == "mean" else reduction
+    ),
 }  # fmt: skip
 
 
