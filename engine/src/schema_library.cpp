@@ -72,11 +72,6 @@ bool is_written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-bool names(std::string_view list, std::string_view name) {
-  const std::size_t at = list.find(name);
-  return at != std::string_view::npos && !name.empty();
-}
-
 /// Serves one overload.
 class SchemaLibraryKernel final : public c10::OperatorKernel {
  public:
@@ -92,13 +87,11 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
   void serve(const OperatorHandle& op, Stack& stack);
   bool needs_host(const OperatorHandle& op, const Stack& stack) const;
   std::vector<at::Tensor> written(const OperatorHandle& op, const SchemaArguments& call) const;
-  std::vector<at::Tensor> hidden(const OperatorHandle& op, const SchemaArguments& call) const;
   void record(SchemaCall call, const std::vector<at::Tensor>& inputs,
               const std::vector<at::Tensor>& outputs) const;
 
   SchemaLibraryRow row_;
-  std::optional<OperatorHandle>
-      out_;  // the form that fills results in place, if the operator has one
+  std::optional<OperatorHandle> out_;  // the form that fills given results, if there is one
   SchemaShapes& shapes_;
 };
 
@@ -123,15 +116,6 @@ std::vector<at::Tensor> SchemaLibraryKernel::written(const OperatorHandle& op,
   std::vector<at::Tensor> tensors;
   for (std::size_t i = 0; i < call.slots().size(); ++i)
     if (is_written(op.schema().arguments()[call.slots()[i].argument]))
-      tensors.push_back(call.tensors()[i]);
-  return tensors;
-}
-
-std::vector<at::Tensor> SchemaLibraryKernel::hidden(const OperatorHandle& op,
-                                                    const SchemaArguments& call) const {
-  std::vector<at::Tensor> tensors;
-  for (std::size_t i = 0; i < call.slots().size(); ++i)
-    if (names(row_.also_writes, op.schema().arguments()[call.slots()[i].argument].name()))
       tensors.push_back(call.tensors()[i]);
   return tensors;
 }
@@ -184,7 +168,6 @@ void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
     const bool all = outputs.size() == results->size();
     if (out_ && all) recorded.op = *out_, recorded.takes_outputs = true;
   }
-  for (const at::Tensor& t : hidden(op, call)) outputs.push_back(t);
   record(std::move(recorded), call.tensors(), outputs);
 }
 

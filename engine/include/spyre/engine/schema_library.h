@@ -17,8 +17,6 @@ struct SchemaLibraryRow {
   /// the shapes alone.
   std::uint8_t batch_rank = 0;
   bool faults = false;  // checks indices at run time: the Python line is kept
-  /// Tensor arguments that the kernel changes although the schema hides it.
-  std::string_view also_writes = {};
   /// Index tensors of these types make the result's shape depend on data: the call goes to the host.
   bool masks_on_host = false;
 };
