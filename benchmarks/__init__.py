@@ -1,1 +1,1 @@
-"""Ratios against CPU eager, measured side by side in one run: `python -m benchmarks`."""
+"""Programs timed side by side on spyre and on its peers, in one run: `python -m benchmarks`."""

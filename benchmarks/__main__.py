@@ -1,75 +1,113 @@
-"""Runs every benchmark once, prints the table, and writes JSON if asked to."""
+"""Programs timed side by side on spyre and its peers: prints the table, and writes JSON and a page if asked to."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
+import sys
 from pathlib import Path
+from typing import Any
 
-from . import dispatch, machine, workloads
-from .measure import Result
-
-UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-
-
-def duration(seconds: float) -> str:
-    for size, unit in UNITS:
-        if abs(seconds) >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.2g} ns"
+from . import machine, report, rows
+from .gates import judge
+from .peers import PEERS, contestants, missing
+from .report import Measured
+from .session import QUICK, Effort, Session
 
 
-def optional(value: float | None, text: str) -> str:
-    return "" if value is None else text.format(value)
+def peer_list(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    unknown = [name for name in names if name not in PEERS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such peer: {', '.join(unknown)}; there are: {', '.join(PEERS)}")
+    return names
 
 
-def row(result: Result) -> list[str]:
-    verdict = {None: "", True: "met", False: "MISSED"}[result.passed]
-    return [
-        result.name,
-        duration(result.seconds),
-        optional(result.ratio, "{:.2f}"),
-        f"{result.spread:.0%}" if result.spread else "",
-        optional(result.cold_ratio, "{:.2f}"),
-        optional(result.faults_per_step, "{:.1f}"),
-        optional(result.notes.get("plan_hit_rate"), "{:.1%}"),
-        f"{result.gate} {verdict}".strip(),
-    ]
+def pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"not a regular expression: {error}") from None
+    return text
 
 
-HEAD = ["what", "spyre", "x CPU", "spread", "cold x CPU", "faults/step", "plan hits", "gate"]
-WIDTHS = [37, 8, 6, 6, 10, 11, 9, 26]
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    made.add_argument(
+        "--peers", type=peer_list, default=["eager"], help=f"some of {','.join(PEERS)}; eager unless given"
+    )
+    made.add_argument("--threads", type=int, default=os.cpu_count(), help="processors that everyone may use")
+    made.add_argument("--only", type=pattern, metavar="PATTERN", help="rows whose name or family matches")
+    made.add_argument("--quick", action="store_true", help="fewer and shorter rounds: minutes become seconds")
+    made.add_argument("--tiny", action="store_true", help="small inputs, to try the suite itself; figures mean nothing")
+    made.add_argument("--installed-only", action="store_true", help="leave peers with recycled buffers out")
+    made.add_argument("--list", action="store_true", help="names the rows and ends")
+    made.add_argument("--json", type=Path, metavar="FILE", help="writes everything measured")
+    made.add_argument("--merge", action="store_true", help="keeps rows of an earlier --json FILE that this run has not")
+    return made
 
 
-def print_row(cells: list[str]) -> None:
-    """One line of a Markdown table, as soon as it is known."""
-    print("| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)) + " |", flush=True)
+def say_machine(host: dict[str, Any], limits: machine.Limits | None) -> None:
+    print(f"{host['cpu']}, {host['threads']} of {host['processors']} processors, load {host['load']:.1f}")
+    if limits is not None:
+        large = max(limits.copy)
+        print(
+            f"limits: copy {limits.copy[large] / 1e9:.1f} GB/s, triad {limits.triad[large] / 1e9:.1f} GB/s, "
+            f"float32 {limits.float32_flops / 1e9:.0f} and bfloat16 {limits.bfloat16_flops / 1e9:.0f} GFLOP/s, "
+            f"exp {limits.exponentials / 1e9:.1f} G/s"
+        )
+    print(flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--json", type=Path, help="write everything measured to this file")
-    parser.add_argument("--only", choices=["dispatch", "workloads"])
-    arguments = parser.parse_args()
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measures the rows, prints each as soon as it is known, and gives the whole document."""
+    taking_part = contestants(arguments.peers)
+    if arguments.installed_only:
+        taking_part = [c for c in taking_part if not c.recycled]
+    names = [contestant.name for contestant in taking_part]
+    host, limits = machine.describe(arguments.threads), machine.measure_limits(arguments.threads)
+    say_machine(host, limits)
+    print("\n".join(report.table_head(names)), flush=True)
+    results: list[dict[str, Any]] = []
+    medians: dict[str, float] = {}
+    with Session(taking_part, arguments.threads, QUICK if arguments.quick else Effort(), arguments.tiny) as session:
+        for row in rows.select(arguments.only):
+            timings = session.measure(row)
+            measured = Measured(row, timings, judge(row, timings, limits, medians))
+            medians[row.name] = timings["spyre"].median or 0.0
+            results.append(measured.as_json(limits))
+            print(report.table_line(report.line(results[-1], names), report.widths(names)), flush=True)
+    return {
+        "schema": report.SCHEMA,
+        "machine": host,
+        "limits": vars(limits) if limits else None,
+        "contestants": names,
+        "results": results,
+    }
 
-    host = machine.describe()
-    bandwidth = float(str(host["copy_bytes_per_second"]))
-    print(f"{host['cpu']}, {host['processors']} processors, load {host['load']:.1f}, torch {host['torch']}")
-    print(f"copy bandwidth {bandwidth / 1e9:.1f} GB/s, read and written bytes counted\n")
-    cases = {"dispatch": dispatch.run(), "workloads": workloads.run(bandwidth)}
-    results: list[Result] = []
-    print_row(HEAD)
-    print_row(["-" * width for width in WIDTHS])
-    for group, measured in cases.items():
-        if arguments.only in {None, group}:
-            for result in measured:
-                print_row(row(result))
-                results.append(result)
+
+def write(arguments: argparse.Namespace, document: dict[str, Any]) -> None:
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        document = {"machine": host, "results": [result.as_json() for result in results]}
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+        if arguments.merge:
+            document = report.merged(arguments.json, document)
+        arguments.json.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = parser().parse_args(words)
+    if arguments.list:
+        print("\n".join(row.name for row in rows.select(arguments.only)))
+        return 0
+    absent = [reason for peer in arguments.peers if (reason := missing(peer))]
+    if absent:
+        print("\n".join(absent), file=sys.stderr)
+        return 2
+    write(arguments, run(arguments))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

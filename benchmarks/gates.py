@@ -1,0 +1,144 @@
+"""What has to hold, as data: bounds for families of rows, and for every row. Nothing that misses one is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .machine import Limits
+from .row import MIB, Row
+from .session import Timing, Timings
+
+# Differences in peak memory below this are the libraries' own.
+SMALL_PEAK = 16 * MIB
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`measure` says which figure of spyre's is divided by the same figure of `against`; it may be `bound` at most.
+
+    Measures without `against`: seconds, and share (of copy bandwidth, at least `bound`), and counters by name.
+    Immutable.
+    """
+
+    measure: str
+    bound: float
+    against: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    gate: Gate
+    value: float
+    met: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self.gate), "value": self.value, "met": self.met}
+
+
+def steady(eager: float | None = None, compiled: float | None = None, jax: float | None = None) -> tuple[Gate, ...]:
+    """Bounds on time over each peer's time, both as installed."""
+    return against(("eager", eager), ("compile", compiled), ("jax", jax))
+
+
+def recycled(eager: float, compiled: float, jax: float) -> tuple[Gate, ...]:
+    """The same against peers whose allocator keeps its buffers."""
+    return against(("eager, recycled", eager), ("compile, recycled", compiled), ("jax, recycled", jax))
+
+
+def against(*bounds: tuple[str, float | None]) -> tuple[Gate, ...]:
+    return tuple(Gate("time", bound, name) for name, bound in bounds if bound is not None)
+
+
+FAMILIES: dict[str, tuple[Gate, ...]] = {
+    "add from C++": (Gate("seconds", 250e-9),),
+    "add from Python": steady(eager=0.65),
+    "plan hit, 16": (Gate("seconds", 1e-6),),
+    "plan hit, 256": (Gate("seconds", 3e-6),),
+    "flush to result": (Gate("seconds", 2.5e-6),),
+    "compile": (Gate("seconds", 1e-3),),
+    "chain": (*steady(0.05, 0.25, 0.25), *recycled(0.1, 0.5, 0.3), Gate("share", 0.85)),
+    "rows from primitives": (*steady(0.4, 0.4, 0.4), *recycled(0.3, 0.7, 0.5), Gate("share", 0.75)),
+    "rows ATen": (*steady(0.4, 0.4, 0.4), *recycled(0.9, 0.7, 0.5), Gate("share", 0.75)),
+    "transcendental": steady(0.5, 0.9, 0.9),
+    "attention": (*steady(0.3, 0.9),),
+    "SDPA": steady(0.9),
+    "networks": steady(0.85, 0.9),
+    "networks, bf16": steady(0.6, 0.6),
+    "training": steady(0.8, jax=0.95),
+    "overhead bound": steady(0.6, 0.8),
+    "Adam": steady(0.3, 0.7),
+    "sizes": (Gate("cold", 1.1, "eager"), Gate("cold", 0.05, "compile"), Gate("kernels_compiled_cold", 4)),
+    "scalar reads": steady(1.3),
+    "overlap": (Gate("longest part", 1.15),),
+}
+EVERY_ROW = (Gate("time", 1.05, "eager"), Gate("cold", 0.02, "compile"), Gate("peak", 1.1, "eager"))
+# Which rows are the parts of an overlap.
+OVERLAP_PARTS = ("batch of 16 MiB copied", "batch of 16 MiB computed with")
+
+
+def gates_of(row: Row) -> tuple[Gate, ...]:
+    """A row's own bounds, and those of every row where it has none for the same figure."""
+    own = FAMILIES.get(row.family, ())
+    bounded = {(gate.measure, gate.against) for gate in own}
+    return (*own, *(gate for gate in EVERY_ROW if (gate.measure, gate.against) not in bounded))
+
+
+def ratio(ours: float | None, theirs: float | None) -> float | None:
+    return ours / theirs if ours is not None and theirs else None
+
+
+def peak_ratio(ours: Timing, theirs: Timing) -> float | None:
+    if max(ours.peak_bytes, theirs.peak_bytes) < SMALL_PEAK:
+        return None
+    return ours.peak_bytes / max(theirs.peak_bytes, 1)
+
+
+def compared(gate: Gate, ours: Timing, theirs: Timing | None) -> float | None:
+    if theirs is None or theirs.failure is not None:
+        return None
+    match gate.measure:
+        case "time":
+            return ratio(ours.median, theirs.median)
+        case "cold":
+            return ratio(ours.cold, theirs.cold)
+        case "peak":
+            return peak_ratio(ours, theirs)
+    raise ValueError(f"no such measure: {gate.measure}")
+
+
+def share_of_bandwidth(row: Row, ours: Timing, limits: Limits | None) -> float | None:
+    if limits is None or not row.cost.bytes or not ours.median:
+        return None
+    return row.cost.bytes / ours.median / limits.bandwidth(row.cost.bytes)
+
+
+def value_of(gate: Gate, row: Row, timings: Timings, limits: Limits | None, medians: Mapping[str, float]):
+    """The figure that a gate bounds; None if this run did not measure what it needs."""
+    ours = timings["spyre"]
+    if gate.against:
+        return compared(gate, ours, timings.get(gate.against))
+    match gate.measure:
+        case "seconds":
+            return ours.median
+        case "share":
+            return share_of_bandwidth(row, ours, limits)
+        case "longest part":
+            parts = [medians[name] for name in OVERLAP_PARTS if name in medians]
+            return ratio(ours.median, max(parts)) if len(parts) == len(OVERLAP_PARTS) else None
+    return ours.counters.get(gate.measure)
+
+
+def judge(row: Row, timings: Timings, limits: Limits | None, medians: Mapping[str, float]) -> list[Verdict]:
+    """`medians` has spyre's figures of the rows before this one. A row that failed meets nothing."""
+    verdicts = []
+    for gate in gates_of(row):
+        if timings["spyre"].failure is not None:
+            verdicts.append(Verdict(gate, float("inf"), False))
+            continue
+        value = value_of(gate, row, timings, limits, medians)
+        if value is not None:
+            met = value >= gate.bound if gate.measure == "share" else value <= gate.bound
+            verdicts.append(Verdict(gate, value, met))
+    return verdicts

@@ -1,0 +1,83 @@
+"""Attention written with plain operations, with and without a causal mask, and as one operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from ..row import Cost, Row, function
+
+WIDTH = 64
+
+
+def plain(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
+    return torch.softmax(scores, -1) @ v
+
+
+def plain_causal(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
+    hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+    return torch.softmax(scores.masked_fill(hidden, -math.inf), -1) @ v
+
+
+def plain_jax(q, k, v):
+    import jax
+
+    return jax.nn.softmax(q @ k.swapaxes(-2, -1) / math.sqrt(WIDTH), axis=-1) @ v
+
+
+def plain_causal_jax(q, k, v):
+    import jax
+
+    scores = q @ k.swapaxes(-2, -1) / math.sqrt(WIDTH)
+    hidden = jax.numpy.triu(jax.numpy.ones(scores.shape[-2:], dtype=bool), 1)
+    return jax.nn.softmax(jax.numpy.where(hidden, -math.inf, scores), axis=-1) @ v
+
+
+def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def sdpa_causal(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+Form = Callable[..., Any]
+
+
+def row(name: str, forms: tuple[Form, Form], family: str, shape: tuple[int, int, int], dtype: str = "float32") -> Row:
+    batch, heads, tokens = shape
+    operand = (batch, heads, tokens, WIDTH)
+    scores = batch * heads * tokens * tokens
+    size = 4 if dtype == "float32" else 2
+    return Row(
+        f"{name}, {batch} x {heads} x {tokens} x {WIDTH} {dtype}",
+        "does the matrix of scores exist?",
+        build=function(forms[0], operand, operand, operand, dtype=dtype),
+        jax=function(forms[1], operand, operand, operand, dtype=dtype),
+        cost=Cost(
+            bytes=4 * size * math.prod(operand), flops=4 * scores * WIDTH, exponentials=scores, product_type=dtype
+        ),
+        family=family,
+        tolerance=1e-4 if dtype == "float32" else 5e-2,
+    )
+
+
+SHORT, LONG = (4, 8, 256), (1, 8, 2048)
+PLAIN, CAUSAL = (plain, plain_jax), (plain_causal, plain_causal_jax)
+
+ROWS = (
+    row("attention, plain ops", PLAIN, "attention", SHORT),
+    row("attention, plain ops, causal", CAUSAL, "attention", SHORT),
+    row("attention, plain ops", PLAIN, "attention", LONG),
+    row("attention, plain ops, causal", CAUSAL, "attention", LONG),
+    row("attention, SDPA", (sdpa, plain_jax), "SDPA", SHORT),
+    row("attention, SDPA, causal", (sdpa_causal, plain_causal_jax), "SDPA", SHORT),
+    row("attention, SDPA", (sdpa, plain_jax), "SDPA", LONG),
+    row("attention, plain ops", PLAIN, "attention", SHORT, "bfloat16"),
+)
