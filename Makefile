@@ -13,7 +13,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python bench lint docs clean
+.PHONY: help setup build demo test test-cpp test-python bench bench-peers lint docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,9 +40,14 @@ test-python:
 	@$(SETUP) package demo test
 	$(RUN) -m pytest
 
-bench: ## ratios against CPU eager in one run; JSON in build/benchmarks.json
+BENCH_OUT := --json build/benchmarks.json --html build/benchmarks.html
+bench: ## ratios against CPU eager in one run; a page in build/benchmarks.html (BENCH="--quick --only softmax" chooses)
 	@$(SETUP) package demo
-	$(RUN) -m benchmarks --json build/benchmarks.json
+	$(RUN) -m benchmarks $(BENCH_OUT) $(BENCH)
+
+bench-peers: ## the same, against torch.compile and JAX as well: half an hour, mostly compile time of the peers
+	@$(SETUP) package demo peers
+	$(RUN) -m benchmarks --peers eager,compile,jax $(BENCH_OUT) $(BENCH)
 
 lint: ## clang-format, clang-tidy, ruff, mypy, codespell
 	@$(SETUP) package lint

@@ -8,11 +8,12 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from . import machine, report, rows
 from .gates import judge
+from .page import page
 from .peers import PEERS, contestants, missing
+from .plot import plot
 from .report import Measured
 from .session import QUICK, Effort, Session
 
@@ -46,54 +47,49 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", help="names the rows and ends")
     made.add_argument("--json", type=Path, metavar="FILE", help="writes everything measured")
     made.add_argument("--merge", action="store_true", help="keeps rows of an earlier --json FILE that this run has not")
+    made.add_argument("--html", type=Path, metavar="FILE", help="writes a page with the table, the gates and a plot")
+    made.add_argument("--plot", type=Path, metavar="FILE", help="writes the plot alone, as SVG")
+    made.add_argument("--show", type=Path, metavar="FILE", help="measures nothing: shows what a --json FILE has")
     return made
 
 
-def say_machine(host: dict[str, Any], limits: machine.Limits | None) -> None:
-    print(f"{host['cpu']}, {host['threads']} of {host['processors']} processors, load {host['load']:.1f}")
-    if limits is not None:
-        large = max(limits.copy)
-        print(
-            f"limits: copy {limits.copy[large] / 1e9:.1f} GB/s, triad {limits.triad[large] / 1e9:.1f} GB/s, "
-            f"float32 {limits.float32_flops / 1e9:.0f} and bfloat16 {limits.bfloat16_flops / 1e9:.0f} GFLOP/s, "
-            f"exp {limits.exponentials / 1e9:.1f} G/s"
-        )
-    print(flush=True)
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> report.Document:
     """Measures the rows, prints each as soon as it is known, and gives the whole document."""
     taking_part = contestants(arguments.peers)
     if arguments.installed_only:
         taking_part = [c for c in taking_part if not c.recycled]
-    names = [contestant.name for contestant in taking_part]
-    host, limits = machine.describe(arguments.threads), machine.measure_limits(arguments.threads)
-    say_machine(host, limits)
-    print("\n".join(report.table_head(names)), flush=True)
-    results: list[dict[str, Any]] = []
+    limits = machine.measure_limits(arguments.threads)
+    document: report.Document = {
+        "schema": report.SCHEMA,
+        "machine": machine.describe(arguments.threads),
+        "limits": vars(limits) if limits else None,
+        "contestants": [contestant.name for contestant in taking_part],
+        "results": [],
+    }
+    print("\n".join([report.machine_text(document), "", *report.table_head(document["contestants"])]), flush=True)
     medians: dict[str, float] = {}
     with Session(taking_part, arguments.threads, QUICK if arguments.quick else Effort(), arguments.tiny) as session:
         for row in rows.select(arguments.only):
             timings = session.measure(row)
             measured = Measured(row, timings, judge(row, timings, limits, medians))
             medians[row.name] = timings["spyre"].median or 0.0
-            results.append(measured.as_json(limits))
-            print(report.table_line(report.line(results[-1], names), report.widths(names)), flush=True)
-    return {
-        "schema": report.SCHEMA,
-        "machine": host,
-        "limits": vars(limits) if limits else None,
-        "contestants": names,
-        "results": results,
-    }
+            document["results"].append(measured.as_json(limits))
+            print(report.result_line(document["results"][-1], document["contestants"]), flush=True)
+    return document
 
 
-def write(arguments: argparse.Namespace, document: dict[str, Any]) -> None:
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        if arguments.merge:
-            document = report.merged(arguments.json, document)
-        arguments.json.write_text(json.dumps(document, indent=1) + "\n")
+def write(path: Path | None, text: str) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def write_all(arguments: argparse.Namespace, document: report.Document) -> None:
+    if arguments.json and arguments.merge:
+        document = report.merged(arguments.json, document)
+    write(arguments.json, json.dumps(document, indent=1) + "\n")
+    write(arguments.html, page(document))
+    write(arguments.plot, plot(document))
 
 
 def main(words: list[str] | None = None) -> int:
@@ -105,7 +101,12 @@ def main(words: list[str] | None = None) -> int:
     if absent:
         print("\n".join(absent), file=sys.stderr)
         return 2
-    write(arguments, run(arguments))
+    if arguments.show:
+        document = json.loads(arguments.show.read_text())
+        print("\n".join([report.machine_text(document), "", *report.table(document)]))
+    else:
+        document = run(arguments)
+    write_all(arguments, document)
     return 0
 
 

@@ -74,7 +74,12 @@ class Worker:
         )
         self.rest = b""
         self.is_open = False  # whether a row is being measured
-        self.receive(START_SECONDS)
+        self.is_ready = False
+
+    def wait_until_ready(self) -> None:
+        if not self.is_ready:
+            self.receive(START_SECONDS)
+            self.is_ready = True
 
     def ask(self, seconds: float = 60, **command: Any) -> dict[str, Any]:
         self.process.stdin.write(json.dumps(command).encode() + b"\n")
@@ -116,12 +121,13 @@ class Worker:
             self.process.wait()
 
     def stop(self) -> None:
-        if self.alive:
-            self.process.stdin.close()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.kill()
+        """The process ends when its input does; it is killed if it has not after a while."""
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self.process.stdout.close()
         self.log.close()
 
 

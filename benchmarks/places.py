@@ -6,6 +6,7 @@ Every place draws the same numbers from numpy, in the order in which the row ask
 from __future__ import annotations
 
 import functools
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -25,8 +26,8 @@ class Place(ABC):
         self.random = numpy.random.default_rng(0)
 
     def shrink(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """In tiny runs, which try the suite itself, the leading extents of large arrays are cut."""
-        if not self.tiny or numpy.prod(shape) < 1 << 20:
+        """In tiny runs, which try the suite itself, large arrays are cut to a few rows."""
+        if not self.tiny or numpy.prod(shape) < 1 << 23:
             return shape
         return (max(TINY, shape[0] // 256), *shape[1:])
 
@@ -114,18 +115,21 @@ class SpyrePlace(TorchPlace):
         self.torch.spyre.synchronize()
 
     def counters(self, step: Callable[[], Any]) -> dict[str, float]:
-        rounds = 3
+        """Per step, over a few; of a process that has never set its counters back, also what it compiled in all."""
+        spyre, rounds = self.torch.spyre, 3
         self.wait(None)
-        self.torch.spyre.reset_stats()
+        compiled = spyre.stats()["kernels_compiled"]
+        spyre.reset_stats()
         for _ in range(rounds):
             held = step()
             self.wait(held)
             del held
-        stats = self.torch.spyre.stats()
+        stats = spyre.stats()
         plans = stats["plan_cache"]
         asked = plans["hits"] + plans["misses"]
         return {
             "plan_hit_rate": plans["hits"] / asked if asked else 1.0,
+            "kernels_since_start": compiled,
             "kernels_compiled": stats["kernels_compiled"],
             "dispatches": stats["dispatches"] / rounds,
             "flushes": sum(stats["flushes"].values()) / rounds,
@@ -142,6 +146,7 @@ class CompilePlace(TorchPlace):
 
     def __init__(self, tiny: bool = False) -> None:
         super().__init__("cpu", tiny)
+        importlib.import_module("torch._inductor.compile_fx")
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return self.torch.compile(function)
@@ -152,10 +157,14 @@ class LazyTensorPlace(TorchPlace):
 
     def __init__(self, tiny: bool = False) -> None:
         super().__init__("lazy", tiny)
+        self.backend = importlib.import_module("torch._lazy.ts_backend")
 
     def start(self) -> None:
-        self.torch._lazy.ts_backend.init()
+        self.backend.init()
         super().start()
+
+    def without_gradients(self, step: Callable[[], Any]) -> Callable[[], Any]:
+        return self.torch.no_grad()(step)  # its views cannot be made in inference mode
 
     def wait(self, _held: Any) -> None:
         self.torch._lazy.mark_step()

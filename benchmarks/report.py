@@ -1,4 +1,4 @@
-"""What is measured, as lines of a Markdown table and as JSON."""
+"""What was measured, as a document and as lines of a Markdown table made from it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any
 
 from .gates import Verdict, ratio
 from .machine import Limits
-from .row import Row
+from .row import MIB, Row
 from .session import Timings
 
 SCHEMA = 1
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 NAME_WIDTH = 52
+RECYCLED = ", recycled"
+
+Document = dict[str, Any]  # as it stands in the JSON file
+Result = dict[str, Any]  # one row of it
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,7 @@ class Measured:
     timings: Timings
     verdicts: list[Verdict]
 
-    def over(self, name: str) -> float | None:
-        """spyre's time over a contestant's."""
-        other = self.timings.get(name)
-        return ratio(self.timings["spyre"].median, other.median) if other else None
-
-    def as_json(self, limits: Limits | None) -> dict[str, Any]:
+    def as_json(self, limits: Limits | None) -> Result:
         seconds, binding = limits.seconds(self.row.cost) if limits else (0.0, "")
         return {
             "name": self.row.name,
@@ -50,54 +49,81 @@ def duration(seconds: float) -> str:
     return f"{seconds / 1e-9:.3g} ns"
 
 
-def optional(value: float | None, text: str) -> str:
-    return "" if value is None else text.format(value)
-
-
 def factor(value: float | None) -> str:
-    return optional(value, "{:.2f}" if value is None or value < 9.995 else "{:.0f}")
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if value < 0.0995 else f"{value:.2f}" if value < 9.995 else f"{value:.0f}"
 
 
-def wording(verdict: dict[str, Any]) -> str:
-    """One gate, as said in the table: 'time / eager 0.71 > 0.65 MISSED'."""
+def mebibytes(count: float) -> str:
+    return f"{count / MIB:.0f} MiB"
+
+
+# How figures that are no ratios are said.
+SHOWN = {"seconds": duration, "peak_bytes": mebibytes, "faults": round, "kernel_launches": round}
+
+
+def over(result: Result, name: str, figure: str = "median") -> float | None:
+    """spyre's figure over a contestant's; below 1 spyre is better."""
+    other = result["timings"].get(name)
+    if other is None or other["failure"]:
+        return None
+    return ratio(result["timings"]["spyre"][figure], other[figure])
+
+
+def against(result: Result, peer: str) -> str:
+    """Ratio to the peer as installed, then, in parentheses, to the same with recycled buffers."""
+    if peer not in result["timings"]:
+        return ""
+    return f"{factor(over(result, peer))} ({factor(over(result, peer + RECYCLED))})"
+
+
+def over_limit(result: Result) -> str:
+    limit, median = result["limit"], result["timings"]["spyre"]["median"]
+    return f"{factor(median / limit['seconds'])} {limit['binding']}" if limit and median else ""
+
+
+def verdict_text(verdict: dict[str, Any]) -> str:
+    """One gate as it is said in the table: `time / eager 0.71 > 0.65`."""
     figure = verdict["measure"] + (f" / {verdict['against']}" if verdict["against"] else "")
-    sense = ">=" if verdict["measure"] == "share" else "<="
-    shown, bound = (duration(v) if verdict["measure"] == "seconds" else f"{v:.3g}" for v in figures(verdict))
-    return f"{figure} {shown}, gate {sense} {bound}"
+    shown = SHOWN.get(verdict["measure"], factor)
+    at_least = verdict["measure"] in {"share", "plan_hit_rate"}
+    sense = (">=" if at_least else "<=") if verdict["met"] else ("<" if at_least else ">")
+    return f"{figure} {shown(verdict['value'])} {sense} {shown(verdict['bound'])}"
 
 
-def figures(verdict: dict[str, Any]) -> tuple[float, float]:
-    return verdict["value"], verdict["bound"]
+def gates_text(result: Result) -> str:
+    failures = [f"{name}: {timing['failure']}" for name, timing in result["timings"].items() if timing["failure"]]
+    missed = [verdict_text(verdict) for verdict in result["verdicts"] if not verdict["met"]]
+    if result["timings"]["spyre"]["failure"]:
+        missed = ["failed"]
+    verdict = f"MISSED: {'; '.join(missed)}" if missed else "met" if result["verdicts"] else ""
+    return "; ".join([verdict, *failures])
+
+
+def peers_of(contestants: list[str]) -> list[str]:
+    return [name for name in contestants if name != "spyre" and not name.endswith(RECYCLED)]
 
 
 def columns(contestants: list[str]) -> list[str]:
-    others = [f"/ {name}" for name in contestants if name != "spyre"]
-    return ["what", "spyre", "spread", *others, "/ limit", "cold", "peak MiB", "faults", "gates"]
+    peers = [f"x {peer} (recycled)" for peer in peers_of(contestants)]
+    return ["what", "spyre", "spread", *peers, "x limit", "cold", "cold x compile", "peak x eager", "faults", "gates"]
 
 
-def line(result: dict[str, Any], contestants: list[str]) -> list[str]:
-    """The cells of one row."""
-    timings = result["timings"]
-    ours = timings["spyre"]
-    median, limit = ours["median"], result["limit"]
-    ratios = [
-        factor(ratio(median, timings[name]["median"])) if name in timings else ""
-        for name in contestants
-        if name != "spyre"
-    ]
-    missed = [wording(verdict) for verdict in result["verdicts"] if not verdict["met"]]
-    verdict = f"MISSED: {'; '.join(missed)}" if missed else "met" if result["verdicts"] else ""
-    failures = [f"{name}: {timing['failure']}" for name, timing in timings.items() if timing["failure"]]
+def cells(result: Result, contestants: list[str]) -> list[str]:
+    ours = result["timings"]["spyre"]
+    peak = over(result, "eager", "peak_bytes")
     return [
         result["name"],
-        duration(median) if median is not None else "FAILED",
+        duration(ours["median"]) if ours["median"] is not None else "FAILED",
         f"{ours['spread']:.0%}",
-        *ratios,
-        factor(ratio(median, limit["seconds"])) + f" {limit['binding']}" if limit and median else "",
+        *(against(result, peer) for peer in peers_of(contestants)),
+        over_limit(result),
         duration(ours["cold"]),
-        f"{ours['peak_bytes'] / (1 << 20):.0f}",
+        factor(over(result, "compile", "cold")),
+        factor(peak) if ours["peak_bytes"] >= MIB else "–",
         f"{ours['faults']:.0f}",
-        "; ".join([verdict, *failures]),
+        gates_text(result),
     ]
 
 
@@ -105,8 +131,8 @@ def widths(contestants: list[str]) -> list[int]:
     return [NAME_WIDTH, *(max(7, len(title)) for title in columns(contestants)[1:-1]), 10]
 
 
-def table_line(cells: list[str], wide: list[int]) -> str:
-    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, wide, strict=True)) + " |"
+def table_line(line: list[str], wide: list[int]) -> str:
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, wide, strict=True)) + " |"
 
 
 def table_head(contestants: list[str]) -> list[str]:
@@ -114,13 +140,30 @@ def table_head(contestants: list[str]) -> list[str]:
     return [table_line(columns(contestants), wide), table_line(["-" * width for width in wide], wide)]
 
 
-def table(results: list[dict[str, Any]], contestants: list[str]) -> list[str]:
-    wide = widths(contestants)
-    return [*table_head(contestants), *(table_line(line(result, contestants), wide) for result in results)]
+def result_line(result: Result, contestants: list[str]) -> str:
+    return table_line(cells(result, contestants), widths(contestants))
 
 
-def merged(path: Path, document: dict[str, Any]) -> dict[str, Any]:
-    """`document` with the rows of an earlier one that it has not: a run can be taken in pieces."""
+def table(document: Document) -> list[str]:
+    contestants = document["contestants"]
+    return [*table_head(contestants), *(result_line(result, contestants) for result in document["results"])]
+
+
+def machine_text(document: Document) -> str:
+    host, limits = document["machine"], document["limits"]
+    said = f"{host['cpu']}, {host['threads']} of {host['processors']} processors, load {host['load']:.1f}"
+    if limits is None:
+        return said
+    largest = max(limits["copy"], key=int)
+    return (
+        f"{said}; limits: copy {limits['copy'][largest] / 1e9:.1f} GB/s, triad {limits['triad'][largest] / 1e9:.1f} "
+        f"GB/s, float32 {limits['float32_flops'] / 1e9:.0f} and bfloat16 {limits['bfloat16_flops'] / 1e9:.0f} GFLOP/s, "
+        f"exp {limits['exponentials'] / 1e9:.1f} G/s"
+    )
+
+
+def merged(path: Path, document: Document) -> Document:
+    """`document` with what an earlier one has and it has not: a run can be taken in pieces."""
     if not path.exists():
         return document
     earlier = json.loads(path.read_text())
@@ -128,4 +171,5 @@ def merged(path: Path, document: dict[str, Any]) -> dict[str, Any]:
         return document
     fresh = {result["name"]: result for result in document["results"]}
     kept = [fresh.pop(result["name"], result) for result in earlier["results"]]
-    return {**document, "results": [*kept, *fresh.values()]}
+    names = [*earlier["contestants"], *(n for n in document["contestants"] if n not in earlier["contestants"])]
+    return {**document, "contestants": names, "results": [*kept, *fresh.values()]}

@@ -40,6 +40,8 @@ class Row:
     jax: Build | None = None
     cost: Cost = Cost()
     family: str = ""
+    kernels: int | None = None  # as many may one step launch
+    peak_bytes: int | None = None  # so much memory may it need, inputs included
     steps_in_one: int = 1
     tolerance: float = 1e-4
     only: frozenset[str] | None = None

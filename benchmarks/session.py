@@ -93,6 +93,8 @@ class Session:
 
     def __enter__(self) -> Session:
         self.folder = tempfile.TemporaryDirectory(prefix="benchmarks-")
+        for contestant in self.contestants:
+            self.start(contestant)
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -100,13 +102,18 @@ class Session:
             worker.stop()
         self.folder.cleanup()
 
+    def start(self, contestant: Contestant) -> None:
+        folder = Path(self.folder.name)
+        log = folder / f"{contestant.name.replace(', ', '-')}.log"
+        self.workers[contestant.name] = Worker(contestant, self.threads, folder, log)
+
     def worker(self, contestant: Contestant) -> Worker:
         """The contestant's process, started anew if it has ended."""
-        worker = self.workers.get(contestant.name)
-        if worker is None or not worker.alive:
-            folder = Path(self.folder.name)
-            log = folder / f"{contestant.name.replace(', ', '-')}.log"
-            worker = self.workers[contestant.name] = Worker(contestant, self.threads, folder, log)
+        if not self.workers[contestant.name].alive:
+            self.workers[contestant.name].stop()
+            self.start(contestant)
+        worker = self.workers[contestant.name]
+        worker.wait_until_ready()
         return worker
 
     def measure(self, row: Row) -> Timings:
@@ -130,9 +137,9 @@ class Session:
         try:
             worker = self.worker(contestant)
             worker.ask(open=row.name, tiny=self.tiny, seconds=COLD_SECONDS)
-            timing.cold = worker.ask(run=1, seconds=COLD_SECONDS)["seconds"]
+            timing.cold = worker.ask(run=1, after=0, seconds=COLD_SECONDS)["seconds"]
             for _ in range(self.effort.warm_up):
-                timing.rounds.append(worker.ask(run=1, seconds=COLD_SECONDS)["seconds"])
+                timing.rounds.append(worker.ask(run=1, after=0, seconds=COLD_SECONDS)["seconds"])
             timing.peak_bytes = worker.ask(peak=True)["bytes"]
             worker.ask(result=str(self.result_path(contestant.name)))
         except PeerError as failure:
@@ -160,7 +167,8 @@ class Session:
             first = turn % max(1, len(running))
             for contestant in running[first:] + running[:first]:
                 time.sleep(SETTLE_SECONDS)
-                answer = self.ask(contestant, timings, run=counts[contestant.name])
+                count = counts[contestant.name]
+                answer = self.ask(contestant, timings, run=count, after=int(count > 1))
                 if answer is not None:
                     timings[contestant.name].rounds.append(answer["seconds"])
                     faults[contestant.name].append(answer["faults"])

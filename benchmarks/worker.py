@@ -25,8 +25,6 @@ import numpy
 from .places import PLACES, Place
 from .row import Row, Step
 
-WARM_LIMIT = 0.05  # longer steps are not repeated to warm the caches
-
 
 class Channel:
     """Lines of JSON on the first standard output; from then on, printed text goes to standard error."""
@@ -63,7 +61,6 @@ class Measured:
 
     def __init__(self, place: Place, row: Row, step: Step) -> None:
         self.place, self.row, self.step = place, row, step
-        self.last_seconds = 0.0
 
     def once(self) -> Any:
         """The result is held until it is there: what nobody holds is dead, and a lazy device would skip it."""
@@ -80,13 +77,11 @@ class Measured:
             del held
         return (time.perf_counter() - start) / count
 
-    def run(self, count: int = 1) -> dict[str, float]:
-        if 0 < self.last_seconds < WARM_LIMIT:
-            self.once()
+    def run(self, count: int) -> dict[str, float]:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        self.last_seconds = self.seconds_of(count)
+        seconds = self.seconds_of(count)
         faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-        return {"seconds": self.last_seconds / self.row.steps_in_one, "faults": faults / count}
+        return {"seconds": seconds / self.row.steps_in_one, "faults": faults / count}
 
     def result(self, path: str) -> dict[str, float]:
         numbers = [] if self.row.clock is not None else self.place.numbers(self.once())
@@ -117,7 +112,9 @@ def serve(channel: Channel, peer: str, command: dict[str, Any]) -> None:
     channel.answer(open=True)
     for request in channel.commands():
         match request:
-            case {"run": int(count)}:
+            case {"run": int(count), "after": int(untimed)}:
+                for _ in range(untimed):
+                    measured.once()
                 channel.answer(**measured.run(count))
             case {"result": str(path)}:
                 channel.answer(**measured.result(path))

@@ -25,6 +25,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
 REQUIREMENTS = ROOT / "tools" / "requirements"
+PEERS = ROOT / "build" / "peers"
 
 DEBIAN_PACKAGES = [
     "ccache",
@@ -208,6 +209,19 @@ def setup_requirements(group: str) -> None:
     mark_done(group, key)
 
 
+def setup_peers() -> None:
+    """An environment for each peer of the benchmarks that torch does not bring: nothing else ever sees them."""
+    for wanted in sorted((REQUIREMENTS / "peers").glob("*.txt")):
+        folder, key = PEERS / wanted.stem, digest([wanted], sys.version)
+        if is_done(f"peer-{wanted.stem}", key) and folder.exists():
+            continue
+        say(f"an environment for {wanted.stem}")
+        run([str(PYTHON), "-m", "venv", "--clear", str(folder)])
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+        run([*pip, "install", "--quiet", "--requirement", str(wanted)])
+        mark_done(f"peer-{wanted.stem}", key)
+
+
 def setup_package() -> None:
     key = digest([ROOT / name for name in PACKAGE_SOURCES], sys.version)
     if is_done("package", key):
@@ -232,6 +246,8 @@ def setup(parts: list[str]) -> None:
         if part == "package":
             setup_requirements("build")
             setup_package()
+        elif part == "peers":
+            setup_peers()
         else:
             setup_requirements(part)
 
@@ -239,11 +255,11 @@ def setup(parts: list[str]) -> None:
 def main() -> int:
     groups = sorted(path.stem for path in REQUIREMENTS.glob("*.txt") if path.stem != "constraints")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"package, {', '.join(groups)}")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"package, peers, {', '.join(groups)}")
     parts = parser.parse_args().parts
-    unknown = set(parts) - {"package", *groups}
+    unknown = set(parts) - {"package", "peers", *groups}
     if unknown:
-        parser.error(f"unknown part {', '.join(sorted(unknown))}; there are: package, {', '.join(groups)}")
+        parser.error(f"unknown part {', '.join(sorted(unknown))}; there are: package, peers, {', '.join(groups)}")
     try:
         with lock():
             setup(parts)

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from ..row import Cost, Row, function
+from ..row import MIB, Cost, Row, function
 
 WIDTH = 64
+LARGE_SCORES = 64 * MIB  # scores of this size stand out of what else is in memory
 
 
 def plain(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -64,6 +65,7 @@ def row(name: str, forms: tuple[Form, Form], family: str, shape: tuple[int, int,
             bytes=4 * size * math.prod(operand), flops=4 * scores * WIDTH, exponentials=scores, product_type=dtype
         ),
         family=family,
+        peak_bytes=4 * size * math.prod(operand) + size * scores // 2 if size * scores > LARGE_SCORES else None,
         tolerance=1e-4 if dtype == "float32" else 5e-2,
     )
 

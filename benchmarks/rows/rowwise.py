@@ -128,6 +128,7 @@ def norm_rows(dtype: str = "float32") -> list[Row]:
                     jax=function(in_jax, *shapes, dtype=dtype),
                     cost=Cost(bytes=2 * size * ELEMENTS),
                     family=f"rows {source}" if dtype == "float32" else "",
+                    kernels=1,
                     tolerance=1e-4 if dtype == "float32" else 5e-2,
                 )
             )
@@ -157,6 +158,7 @@ ROWS = (
         jax=function(bias_gelu_residual_jax, ROWS_OF, WIDTH, ROWS_OF),
         cost=Cost(bytes=3 * 4 * ELEMENTS, exponentials=ELEMENTS),
         family="rows from primitives",
+        kernels=1,
     ),
     Row(
         "residual + layer norm + GELU, 8192 x 1024",
@@ -164,7 +166,8 @@ ROWS = (
         build=function(residual_norm_gelu, ROWS_OF, ROWS_OF, WIDTH, WIDTH),
         jax=function(residual_norm_gelu_jax, ROWS_OF, ROWS_OF, WIDTH, WIDTH),
         cost=Cost(bytes=3 * 4 * ELEMENTS, exponentials=ELEMENTS),
-        family="rows from primitives",
+        family="rows fused",
+        kernels=1,
     ),
     *norm_rows("bfloat16"),
 )

@@ -1,0 +1,1 @@
+"""The suite of benchmarks itself: its words, its checks, its documents."""
