@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kSizes[] = {size_t{256} << 10, size_t{2} << 20,  size_t{8} << 20,
                              size_t{16} << 20,  size_t{32} << 20, size_t{64} << 20,
-                             size_t{256} << 20};
+                             size_t{128} << 20, size_t{256} << 20};
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
