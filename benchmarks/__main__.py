@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> report.Document:
             medians[row.name] = timings["spyre"].median or 0.0
             document["results"].append(measured.as_json(limits))
             print(report.result_line(document["results"][-1], document["contestants"]), flush=True)
+            write_json(arguments, document)  # what is measured stays, whatever happens to the rest
     return document
 
 
@@ -84,12 +85,17 @@ def write(path: Path | None, text: str) -> None:
         path.write_text(text)
 
 
+def write_json(arguments: argparse.Namespace, document: report.Document) -> report.Document:
+    """The document as it stands in the file: with --merge, rows of earlier runs included."""
+    whole = report.merged(arguments.json, document) if arguments.json and arguments.merge else document
+    write(arguments.json, json.dumps(whole, indent=1) + "\n")
+    return whole
+
+
 def write_all(arguments: argparse.Namespace, document: report.Document) -> None:
-    if arguments.json and arguments.merge:
-        document = report.merged(arguments.json, document)
-    write(arguments.json, json.dumps(document, indent=1) + "\n")
-    write(arguments.html, page(document))
-    write(arguments.plot, plot(document))
+    whole = write_json(arguments, document)
+    write(arguments.html, page(whole))
+    write(arguments.plot, plot(whole))
 
 
 def main(words: list[str] | None = None) -> int:

@@ -15,7 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 JAX_PYTHON = ROOT / "build" / "peers" / "jax" / "bin" / "python"
-PEERS = ("eager", "compile", "jax", "lazy_ts")
+PEERS = ("eager", "compile", "jax", "lazy_ts", "avx2")
+OURS = ("spyre", "avx2")  # avx2 is spyre with the narrower instruction set
 START_SECONDS = 120
 # glibc then takes everything from its heap, and keeps what is freed.
 RECYCLED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_ARENA_MAX": "1"}
@@ -52,7 +53,9 @@ class Contestant:
             "HF_HUB_OFFLINE": "1",
             "PYTHONPATH": str(ROOT),
         }
-        if self.peer != "spyre":
+        if self.peer == "avx2":
+            added["SPYRE_ISA"] = "avx2"
+        if self.peer not in OURS:
             added["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         return {**os.environ, **added, **(RECYCLED if self.recycled else {})}
 
@@ -133,7 +136,8 @@ class Worker:
 
 def contestants(peers: list[str]) -> list[Contestant]:
     """spyre, and each peer as installed and with recycled buffers."""
-    return [Contestant("spyre"), *(Contestant(peer, recycled) for peer in peers for recycled in (False, True))]
+    taking_part = [Contestant(peer, recycled) for peer in peers for recycled in (False, True)]
+    return [Contestant("spyre"), *(c for c in taking_part if not (c.recycled and c.peer in OURS))]
 
 
 def missing(peer: str) -> str | None:

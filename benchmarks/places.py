@@ -200,6 +200,7 @@ class JaxPlace(Place):
 
 PLACES: dict[str, Callable[..., Place]] = {
     "spyre": SpyrePlace,
+    "avx2": SpyrePlace,
     "eager": functools.partial(TorchPlace, "cpu"),
     "compile": CompilePlace,
     "lazy_ts": LazyTensorPlace,

@@ -75,6 +75,8 @@ def against(result: Result, peer: str) -> str:
     """Ratio to the peer as installed, then, in parentheses, to the same with recycled buffers."""
     if peer not in result["timings"]:
         return ""
+    if peer + RECYCLED not in result["timings"]:
+        return factor(over(result, peer))
     return f"{factor(over(result, peer))} ({factor(over(result, peer + RECYCLED))})"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[], Any]
 Build = Callable[["Place"], Step]
-TORCH_PEERS = frozenset({"spyre", "eager", "compile", "lazy_ts"})
+TORCH_PEERS = frozenset({"spyre", "eager", "compile", "lazy_ts", "avx2"})
 MIB = 1 << 20
 
 
@@ -42,6 +42,7 @@ class Row:
     family: str = ""
     kernels: int | None = None  # as many may one step launch
     peak_bytes: int | None = None  # so much memory may it need, inputs included
+    parts: tuple[str, ...] = ()  # rows before it, the longest of which it is held against
     steps_in_one: int = 1
     tolerance: float = 1e-4
     only: frozenset[str] | None = None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +199,42 @@ def overlap(copies: bool, computes: bool) -> Callable[[Place], Step]:
     return build
 
 
+COPIED, COMPUTED = "batch of 16 MiB copied", "batch of 16 MiB computed with"
+MEDIAN_WHEN_BUSY = "softmax, 1024 x 1024, beside 4 busy processes, median"
+
+
+def softmax(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(x, -1)
+
+
+@contextlib.contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def quantile_when_busy(quantile: float) -> Callable[[Place, Step, int], float]:
+    """A clock that gives a quantile of many single steps, taken while others want the processors, too."""
+
+    def clock(place: Place, step: Step, _count: int) -> float:
+        times = []
+        with busy_processes(4):
+            for _ in range(200):
+                start = time.perf_counter()
+                held = step()
+                place.wait(held)
+                times.append(time.perf_counter() - start)
+                del held
+        return sorted(times)[int(quantile * (len(times) - 1))]
+
+    return clock
+
+
 ROWS = (
     Row(
         "8-element add, from C++",
@@ -263,13 +302,32 @@ ROWS = (
         family="sizes",
         cost=Cost(bytes=4 * 64 * 256 * SIZES),
     ),
-    Row("batch of 16 MiB copied", "part of the overlap", overlap(copies=True, computes=False), only=SPYRE),
-    Row("batch of 16 MiB computed with", "part of the overlap", overlap(copies=False, computes=True), only=SPYRE),
+    *(
+        Row(name, "part of the overlap", overlap(copies=name == COPIED, computes=name == COMPUTED), only=SPYRE)
+        for name in (COPIED, COMPUTED)
+    ),
     Row(
         "next batch copied while this one is computed with",
         "do the transfer and compute pipelines overlap?",
         overlap(copies=True, computes=True),
         only=SPYRE,
         family="overlap",
+        parts=(COPIED, COMPUTED),
+    ),
+    Row(
+        MEDIAN_WHEN_BUSY,
+        "what do threads cost that have to wait for a processor?",
+        build=function(softmax, (1024, 1024)),
+        clock=quantile_when_busy(0.5),
+        only=SPYRE,
+    ),
+    Row(
+        "softmax, 1024 x 1024, beside 4 busy processes, 99th percentile",
+        "does a step ever wait for a thread that has lost its processor?",
+        build=function(softmax, (1024, 1024)),
+        clock=quantile_when_busy(0.99),
+        only=SPYRE,
+        family="tail on a busy machine",
+        parts=(MEDIAN_WHEN_BUSY,),
     ),
 )

@@ -29,7 +29,12 @@ def test_names_are_unique():
 
 def test_every_family_has_gates_and_every_gate_a_row():
     assert {row.family for row in rows.ROWS if row.family} == set(gates.FAMILIES)
-    assert set(gates.OVERLAP_PARTS) <= {row.name for row in rows.ROWS}
+
+
+def test_parts_are_rows_before_the_whole():
+    names = [row.name for row in rows.ROWS]
+    for row in rows.ROWS:
+        assert all(names.index(part) < names.index(row.name) for part in row.parts)
 
 
 def test_rows_are_chosen_by_name_or_family():
