@@ -88,6 +88,9 @@ def write(path: Path | None, text: str) -> None:
 def write_json(arguments: argparse.Namespace, document: report.Document) -> report.Document:
     """The document as it stands in the file: with --merge, rows of earlier runs included."""
     whole = report.merged(arguments.json, document) if arguments.json and arguments.merge else document
+    order = {row.name: place for place, row in enumerate(rows.ROWS)}
+    results = [result for result in whole["results"] if result["name"] in order]
+    whole = {**whole, "results": sorted(results, key=lambda result: order[result["name"]])}
     write(arguments.json, json.dumps(whole, indent=1) + "\n")
     return whole
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[], Any]
 Build = Callable[["Place"], Step]
-TORCH_PEERS = frozenset({"spyre", "eager", "compile", "lazy_ts", "avx2"})
+EVERYONE = frozenset({"spyre", "eager", "compile", "jax", "lazy_ts", "avx2"})
 MIB = 1 << 20
 
 

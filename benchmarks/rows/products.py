@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from ..places import Place
-from ..row import TORCH_PEERS, Cost, Row, Step, function
+from ..row import Cost, Row, Step, function
 
 LOOSE = 5e-2
 
@@ -65,7 +65,6 @@ def encoder_row(name: str, layers: int, width: int, shape: tuple[int, int], fami
         build=encoder_layers(layers, width, shape, dtype),
         cost=Cost(bytes=layers * size * 12 * width * width, flops=flops, product_type=dtype),
         family=family,
-        only=TORCH_PEERS,
         tolerance=1e-4 if dtype == "float32" else LOOSE,
     )
 
@@ -133,7 +132,6 @@ def minilm_row(dtype: str) -> Row:
         build=minilm(dtype),
         cost=Cost(flops=6 * tokens * (24 * width * width + 4 * 64 * width), product_type=dtype),
         family="networks" if dtype == "float32" else "networks, bf16",
-        only=TORCH_PEERS,
         tolerance=1e-3 if dtype == "float32" else 0.1,
     )
 
@@ -205,14 +203,12 @@ ROWS = (
         "do pointwise operations ride on a convolution?",
         build=convolution,
         cost=Cost(bytes=3 * 4 * 4 * 64 * 56 * 56, flops=IMAGE_FLOPS),
-        only=TORCH_PEERS,
     ),
     Row(
         "decode with a growing cache, 4 layers of 256, one token",
         "does a new length cost a compile?",
         build=decode,
         cost=Cost(bytes=4 * 12 * DECODER_LAYERS * DECODER_WIDTH**2),
-        only=TORCH_PEERS,
         steps_in_one=TOKENS,
     ),
 )

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from ..places import JaxPlace, Place
-from ..row import TORCH_PEERS, Build, Cost, Row, Step
+from ..row import EVERYONE, Build, Cost, Row, Step
 
 RATE, BETA1, BETA2, EPSILON = 1e-3, 0.9, 0.999, 1e-8
 MOMENTUM = 0.9
@@ -212,7 +212,7 @@ def optimizer_rows() -> list[Row]:
                         jax=adam_steps_jax(count, side) if with_jax else None,
                         cost=Cost(bytes=streams * 4 * count * side * side),
                         family="Adam" if with_jax and count == 50 else "",
-                        only=None if with_jax else TORCH_PEERS,
+                        only=None if count <= 50 else EVERYONE - {"compile"},  # which takes minutes
                     )
                 )
     return rows
@@ -231,6 +231,5 @@ ROWS = (
         build=adam_by_hand(50, 256),
         cost=Cost(bytes=7 * 4 * 50 * 256 * 256),
         family="Adam",
-        only=TORCH_PEERS,
     ),
 )
