@@ -80,19 +80,23 @@ struct Forward {
   }
 };
 
-/// The gradient of the input.
-struct InputGradient {
+/// What both gradients have in common.
+struct GradientPass {
   Geometry geometry;
   Panels panels;
   std::uint64_t macs = 0;
 
-  static std::string_view name() { return "convolution_backward_input"; }
   void describe(KeyWriter& key) const {
     geometry.describe(key);
     key(panels.extent, panels.size);
   }
   std::int64_t work_items() const { return panels.count(); }
   kernels::LibraryCost cost() const { return {.macs = macs}; }
+};
+
+/// The gradient of the input.
+struct InputGradient : GradientPass {
+  static std::string_view name() { return "convolution_backward_input"; }
   void run(Tensors t, std::int64_t first, std::int64_t last) const {
     for (std::int64_t i = first; i < last; ++i) {
       const auto gradients = geometry.backward(panels.slice(t[0], 0, i), panels.slice(t[1], 0, i),
@@ -103,18 +107,8 @@ struct InputGradient {
 };
 
 /// The gradient of the weight.
-struct WeightGradient {
-  Geometry geometry;
-  Panels panels;
-  std::uint64_t macs = 0;
-
+struct WeightGradient : GradientPass {
   static std::string_view name() { return "convolution_backward_weight"; }
-  void describe(KeyWriter& key) const {
-    geometry.describe(key);
-    key(panels.extent, panels.size);
-  }
-  std::int64_t work_items() const { return panels.count(); }
-  kernels::LibraryCost cost() const { return {.macs = macs}; }
   void run(Tensors t, std::int64_t first, std::int64_t last) const {
     const auto gradient = [&](const Tensor& grad, const Tensor& weight) {
       return std::get<1>(geometry.backward(grad, t[1], weight, {false, true, false}));
@@ -181,14 +175,14 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad, cons
   Tensor grad_input, grad_weight, grad_bias;
   if (mask[0]) {
     grad_input = at::empty_like(input);
-    record_library(InputGradient{geometry, Panels::of(input.size(0), kMaxPanels, 1), macs},
+    record_library(InputGradient{{geometry, Panels::of(input.size(0), kMaxPanels, 1), macs}},
                    {&grad, &input, &weight}, {&grad_input});
   }
   if (mask[1]) {
     grad_weight = at::empty_like(weight);
     const Panels panels =
         Panels::of(weight.size(0), geometry.channels_split() ? kMaxPanels : 1, 16);
-    record_library(WeightGradient{geometry, panels, macs}, {&grad, &input, &weight},
+    record_library(WeightGradient{{geometry, panels, macs}}, {&grad, &input, &weight},
                    {&grad_weight});
   }
   if (mask[2]) {

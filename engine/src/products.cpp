@@ -1,8 +1,9 @@
 // spyre/engine/products.cpp — matrix products as library operations.
 //
-// A product is cut into panels by its shape alone; each panel is one serial GEMM, so the cores
-// share the work and the bits do not depend on how many they are. The scaled sum of addmm and its
-// kin is recorded as pointwise ops, which lazy/ fuses with what follows.
+// Products of float32 and narrower run on kernels::Product, whose bits do not depend on how the
+// cores share the work. Other types, vectors, and very long sums are libtorch's, cut into panels by
+// shape alone; each panel is one serial GEMM. The scaled sum of addmm and its kin is recorded as
+// pointwise ops, which lazy/ fuses with what follows.
 #include <ATen/CPUFunctions.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/Operators.h>
@@ -15,6 +16,7 @@
 #include "spyre/engine/recorder.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
+#include "spyre/kernels/product_call.h"
 
 namespace spyre::engine {
 namespace {
@@ -26,6 +28,75 @@ constexpr std::int64_t kMaxPanels = 8;
 constexpr std::int64_t kPanelGrain = 64;  // rows or columns: keeps GEMM's packing worth its while
 constexpr std::uint64_t kSmallProduct =
     1U << 18;  // multiply-accumulates below which one piece is enough
+
+constexpr std::int64_t kMaxSteps = 8192;  // a packed tile of columns stays within a scratchpad
+constexpr std::int64_t kVector = 1, kNarrow = 16;  // rows, columns that a tile is not worth
+
+/// What determines a call of kernels::Product.
+struct TiledProduct {
+  kernels::Product product;
+  kernels::RowSpace rows;
+  std::int64_t right_matrices = 1;  // fewer than batches: all use the same
+  bool packed = false;
+
+  void describe(KeyWriter& key) const {
+    key(product.type, product.result, product.k, product.n, rows.batches, rows.rows, right_matrices,
+        packed);
+  }
+  static std::shared_ptr<const kernels::LibraryCall> make_pack(const void* context) {
+    const auto& self = *static_cast<const TiledProduct*>(context);
+    return std::make_shared<kernels::PackCall>(self.product, self.right_matrices);
+  }
+  static std::shared_ptr<const kernels::LibraryCall> make_product(const void* context) {
+    using Right = kernels::ProductCall::Right;
+    const auto& self = *static_cast<const TiledProduct*>(context);
+    return std::make_shared<kernels::ProductCall>(self.product, self.rows,
+                                                  self.packed ? Right::Packed : Right::Plain);
+  }
+};
+
+void record_tiled(std::string_view name, const TiledProduct& tiled,
+                  decltype(lazy::Library::make) make, std::initializer_list<const Tensor*> inputs,
+                  const Tensor* output) {
+  KeyWriter key;
+  tiled.describe(key);
+  lazy::Library call;
+  call.name = name;
+  call.key = key.bytes();
+  call.make = make;
+  call.context = &tiled;
+  record_library_call(call, TensorArguments(inputs.begin(), inputs.size()),
+                      TensorArguments(&output, 1));
+}
+
+/// True if kernels::Product takes [m, k] x [k, n]. By shape and type alone.
+bool tiles(c10::ScalarType type, std::int64_t m, std::int64_t k, std::int64_t n) {
+  const DType native = *native_type(type);
+  if (!kernels::Product::supports(native) || k > kMaxSteps) return false;
+  return is_reduced_float(native) || (m > kVector && n >= kNarrow);
+}
+
+/// out = a x b, of two or three dimensions each.
+void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out) {
+  const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
+  const std::int64_t batches = a.dim() == 3 ? a.size(0) : 1;
+  const bool shared = b.dim() == 2 || b.stride(0) == 0;
+  TiledProduct tiled{
+      .product = {*native_type(a.scalar_type()), *native_type(out.scalar_type()), k, n},
+      .rows = {batches, m},
+      .right_matrices = shared ? 1 : batches,
+      .packed = m > kernels::ProductCall::kPlainRows};
+  Tensor right = b;
+  if (tiled.packed) {
+    const auto words =
+        static_cast<std::int64_t>(tiled.product.packed_bytes().count / sizeof(float));
+    right = empty({tiled.right_matrices, words}, c10::kFloat, a.device());
+    const Tensor plain = shared && b.dim() == 3 ? b.select(0, 0) : b;
+    record_tiled("pack", tiled, &TiledProduct::make_pack, {&plain}, &right);
+    if (shared) right = right.expand({batches, words});
+  }
+  record_tiled("product", tiled, &TiledProduct::make_product, {&a, &right}, &out);
+}
 
 /// [m, k] x [k, n], in panels of rows or of columns.
 struct MatrixProduct {
@@ -85,18 +156,37 @@ Tensor zeros(c10::IntArrayRef sizes, const Tensor& like) {
   return out.zero_();
 }
 
-Tensor matrix_product(const Tensor& a, const Tensor& b) {
+/// A product that something is added to before it is rounded: the chain's own float32, where there
+/// is one.
+c10::ScalarType sum_type(c10::ScalarType type) {
+  const std::optional<DType> native = native_type(type);
+  return native && is_reduced_float(*native) && kernels::Product::supports(*native) ? c10::kFloat
+                                                                                    : type;
+}
+
+/// The result has the operands' type, or float32.
+Tensor matrix_product(const Tensor& a, const Tensor& b, c10::ScalarType type) {
   const std::int64_t m = a.size(0), k = a.size(1), n = b.size(1);
   if (k == 0) return zeros({m, n}, a);
+  if (tiles(a.scalar_type(), m, k, n)) {
+    Tensor out = empty({m, n}, type, a.device());
+    tiled_product(a, b, out);
+    return out;
+  }
   Tensor out = empty({m, n}, a.scalar_type(), a.device());
   record_library(MatrixProduct::of(m, k, n), {&a, &b}, {&out});
   return out;
 }
 
-Tensor batched_product(const Tensor& a, const Tensor& b) {
+Tensor batched_product(const Tensor& a, const Tensor& b, c10::ScalarType type) {
   const std::int64_t batch = a.size(0), m = a.size(1), k = a.size(2), n = b.size(2);
   if (k == 0) return zeros({batch, m, n}, a);
-  if (batch == 1) return matrix_product(a.select(0, 0), b.select(0, 0)).unsqueeze(0);
+  if (batch == 1) return matrix_product(a.select(0, 0), b.select(0, 0), type).unsqueeze(0);
+  if (tiles(a.scalar_type(), m, k, n)) {
+    Tensor out = empty({batch, m, n}, type, a.device());
+    tiled_product(a, b, out);
+    return out;
+  }
   Tensor out = empty({batch, m, n}, a.scalar_type(), a.device());
   const std::uint64_t macs = MatrixProduct::of(m, k, n).macs * static_cast<std::uint64_t>(batch);
   record_library(
@@ -107,13 +197,14 @@ Tensor batched_product(const Tensor& a, const Tensor& b) {
 
 bool is_one(const Scalar& s) { return s.equal(1); }
 
-/// beta * self + alpha * product, each step rounded as PyTorch's own decomposition does.
+/// beta * self + alpha * product in the product's type, rounded to self's at the end.
 Tensor scaled_sum(const Tensor& self, Tensor product, const Scalar& beta, const Scalar& alpha) {
-  const DType type = *native_type(product.scalar_type());
+  const DType compute = *native_type(product.scalar_type()),
+              type = *native_type(self.scalar_type());
   const Vocabulary& w = words();
-  if (!is_one(alpha)) product = apply(w.mul, type, {product, alpha});
-  if (beta.equal(0)) return product;
-  return apply(w.add, type, {product, self, beta});
+  if (!is_one(alpha)) product = apply(w.mul, compute, {product, alpha});
+  if (beta.equal(0)) return converted(product, type);
+  return apply(w.add, compute, type, {product, self, beta});
 }
 
 /// True if `self` and the numbers fit a product of `sizes`.
@@ -129,12 +220,12 @@ bool summable(const Tensor& self, const Tensor& product_operand, c10::IntArrayRe
 }
 
 Tensor mm(const Tensor& self, const Tensor& mat2) {
-  return multipliable(self, mat2, 2) ? matrix_product(self, mat2)
+  return multipliable(self, mat2, 2) ? matrix_product(self, mat2, self.scalar_type())
                                      : on_host<ATEN_OP(mm)>::call(self, mat2);
 }
 
 Tensor bmm(const Tensor& self, const Tensor& mat2) {
-  return multipliable(self, mat2, 3) ? batched_product(self, mat2)
+  return multipliable(self, mat2, 3) ? batched_product(self, mat2, self.scalar_type())
                                      : on_host<ATEN_OP(bmm)>::call(self, mat2);
 }
 
@@ -143,7 +234,7 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   if (!multipliable(mat1, mat2, 2) ||
       !summable(self, mat1, {mat1.size(0), mat2.size(1)}, beta, alpha))
     return on_host<ATEN_OP(addmm)>::call(self, mat1, mat2, beta, alpha);
-  return scaled_sum(self, matrix_product(mat1, mat2), beta, alpha);
+  return scaled_sum(self, matrix_product(mat1, mat2, sum_type(self.scalar_type())), beta, alpha);
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
@@ -151,7 +242,8 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
   if (!multipliable(batch1, batch2, 3) ||
       !summable(self, batch1, {batch1.size(0), batch1.size(1), batch2.size(2)}, beta, alpha))
     return on_host<ATEN_OP(baddbmm)>::call(self, batch1, batch2, beta, alpha);
-  return scaled_sum(self, batched_product(batch1, batch2), beta, alpha);
+  return scaled_sum(self, batched_product(batch1, batch2, sum_type(self.scalar_type())), beta,
+                    alpha);
 }
 
 /// The sum over the batch is one long inner dimension.
@@ -162,7 +254,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
     return on_host<ATEN_OP(addbmm)>::call(self, batch1, batch2, beta, alpha);
   const Tensor a = batch1.permute({1, 0, 2}).reshape({batch1.size(1), -1});
   const Tensor b = batch2.reshape({-1, batch2.size(2)});
-  return scaled_sum(self, matrix_product(a, b), beta, alpha);
+  return scaled_sum(self, matrix_product(a, b, sum_type(self.scalar_type())), beta, alpha);
 }
 
 bool is_matrix_times_vector(const Tensor& mat, const Tensor& vec) {
@@ -171,26 +263,27 @@ bool is_matrix_times_vector(const Tensor& mat, const Tensor& vec) {
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
   if (!is_matrix_times_vector(self, vec)) return on_host<ATEN_OP(mv)>::call(self, vec);
-  return matrix_product(self, vec.unsqueeze(1)).squeeze(1);
+  return matrix_product(self, vec.unsqueeze(1), self.scalar_type()).squeeze(1);
 }
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
   if (!is_matrix_times_vector(mat, vec) || !summable(self, mat, {mat.size(0)}, beta, alpha))
     return on_host<ATEN_OP(addmv)>::call(self, mat, vec, beta, alpha);
-  return scaled_sum(self, matrix_product(mat, vec.unsqueeze(1)).squeeze(1), beta, alpha);
+  return scaled_sum(self,
+                    matrix_product(mat, vec.unsqueeze(1), sum_type(self.scalar_type())).squeeze(1),
+                    beta, alpha);
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
   if (self.dim() != 1 || other.dim() != 1 ||
       !multipliable(self.unsqueeze(0), other.unsqueeze(1), 2))
     return on_host<ATEN_OP(dot)>::call(self, other);
-  return matrix_product(self.unsqueeze(0), other.unsqueeze(1)).squeeze();
+  return matrix_product(self.unsqueeze(0), other.unsqueeze(1), self.scalar_type()).squeeze();
 }
 
 Tensor vdot(const Tensor& self, const Tensor& other) {
-  return self.is_complex() ? on_host<ATEN_OP(vdot)>::call(self, other)
-                           : engine::dot(self, other);
+  return self.is_complex() ? on_host<ATEN_OP(vdot)>::call(self, other) : engine::dot(self, other);
 }
 
 }  // namespace

@@ -15,6 +15,10 @@ bool cpu_runs(Isa isa) {
          x86.hasAVX512_VL();
 }
 
+bool cpu_multiplies_bfloat16() {
+  return cpu_runs(Isa::Avx512) && asmjit::CpuInfo::host().features().x86().hasAVX512_BF16();
+}
+
 Isa best_isa() {
   if (cpu_runs(Isa::Avx512)) return Isa::Avx512;
   if (cpu_runs(Isa::Avx2)) return Isa::Avx2;

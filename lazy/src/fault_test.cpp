@@ -12,8 +12,8 @@ class CopyCall final : public kernels::LibraryCall {
  public:
   explicit CopyCall(bool fails) : fails_(fails) {}
   std::string_view name() const override { return "copy_rows"; }
-  void run(std::span<const kernels::DeviceView> operands, std::int64_t,
-           std::int64_t) const override {
+  void run(std::span<const kernels::DeviceView> operands, std::int64_t, std::int64_t,
+           std::span<std::byte>) const override {
     if (fails_) throw IndexOutOfRange("index 5 is out of range for 3 rows");
     std::memcpy(operands[1].data, operands[0].data,
                 static_cast<std::size_t>(operands[0].sizes.numel()) * operands[0].element_size);

@@ -61,7 +61,14 @@ class GraphBuilder {
       }
       return result;
     };
-    return graph_.add_library(windows(trace_.inputs(node)), windows(trace_.outputs(node)), source);
+    const std::uint32_t number =
+        graph_.add_library(windows(trace_.inputs(node)), windows(trace_.outputs(node)), source);
+    const kernels::LibraryCall& call = *trace_.call(node);
+    if (const auto rows = call.row_space()) {
+      graph_.nodes[number].rows = *rows;
+      graph_.nodes[number].row_scratch = call.row_scratch();
+    }
+    return number;
   }
 
   /// `param`: the next parameter of the node.

@@ -115,6 +115,17 @@ class GraphWriter {
     graph.add_library(windows(inputs), windows(outputs));
   }
 
+  /// left x right, a new tensor; [rows, k] x [k, n] or with a batch before.
+  TestTensor product(const TestTensor& left, const TestTensor& right) {
+    Dims sizes = left.sizes;
+    sizes[sizes.size() - 1] = right.sizes.back();
+    const TestTensor out = empty(sizes, left.dtype);
+    library({left, right}, {out});
+    const std::int64_t rows = left.sizes[left.sizes.size() - 2];
+    graph.nodes.back().rows = {left.sizes.size() == 3 ? left.sizes[0] : 1, rows};
+    return out;
+  }
+
   static Operand view(const TestTensor& t) {
     return Operand::view(t.buffer, t.dtype, t.offset, t.strides);
   }

@@ -65,6 +65,21 @@ void print_bindings(std::ostream& out, const Group& group) {
     out << "  launch p" << p << " = trace p" << group.params[p] << '\n';
 }
 
+void print_kernel(std::ostream& out, const Group& group) {
+  out << "  " << group.spec.print();
+  print_bindings(out, group);
+}
+
+void print_chain(std::ostream& out, const Chain& chain) {
+  out << "  chain over rows " << chain.rows << ", " << chain.panel_rows << " at a time\n";
+  for (const Chain::Resident& r : chain.residents)
+    out << "  scratchpad +" << r.offset << ": b" << r.buffer << ", " << r.row_bytes << " B a row\n";
+  for (const Stage& stage : chain.stages) {
+    if (!stage.group.library) print_kernel(out, stage.group);
+    else out << "  library %" << stage.group.nodes.front() << '\n';
+  }
+}
+
 std::string dot_label(const Graph& graph, const Group& group) {
   std::string label;
   for (const std::uint32_t n : group.nodes)
@@ -97,9 +112,8 @@ std::string print(const Plan& plan) {
     for (const std::uint32_t n : group.nodes) print_node(out << "  ", plan.graph, n), out << '\n';
     if (group.refusal != Refusal::None)
       out << "  without %" << group.refused << ": " << reason_of(group.refusal) << '\n';
-    if (group.library) continue;
-    out << "  " << group.spec.print();
-    print_bindings(out, group);
+    if (group.chain) print_chain(out, *group.chain);
+    else if (!group.library) print_kernel(out, group);
   }
   return std::move(out).str();
 }

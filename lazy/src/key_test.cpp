@@ -92,7 +92,8 @@ TEST_F(KeyTest, LibraryKeysAndShapesCount) {
   class Nothing final : public kernels::LibraryCall {
    public:
     std::string_view name() const override { return "nothing"; }
-    void run(std::span<const kernels::DeviceView>, std::int64_t, std::int64_t) const override {}
+    void run(std::span<const kernels::DeviceView>, std::int64_t, std::int64_t,
+             std::span<std::byte>) const override {}
     kernels::LibraryCost cost() const override { return {}; }
   };
   const auto call = std::make_shared<const Nothing>();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "access.h"
 #include "arena_layout.h"
@@ -72,21 +73,37 @@ void find_in_place(const Group& group, StepTouches& step) {
   }
 }
 
+/// `dims`: loops around the group's own.
+std::optional<Touch> touch_of_argument(const Group& group, std::size_t a, StridedDims dims) {
+  const Binding& b = group.bindings[a];
+  if (b.kind == Binding::Kind::Iota) return std::nullopt;
+  Touch touch{b.index, b.kind == Binding::Kind::Write, static_cast<std::uint64_t>(b.begin),
+              static_cast<std::uint64_t>(b.end)};
+  for (std::size_t d = 0; d < group.extents.size(); ++d)
+    dims.emplace_back(group.strides[a * group.extents.size() + d], group.extents[d]);
+  describe_runs(touch, std::move(dims), size_of(group.spec.arguments[a].dtype));
+  return touch;
+}
+
 StepTouches touches_of_kernel(const Group& group) {
   StepTouches step;
-  for (std::size_t a = 0; a < group.bindings.size(); ++a) {
-    const Binding& b = group.bindings[a];
-    if (b.kind == Binding::Kind::Iota) continue;
-    Touch touch{b.index, b.kind == Binding::Kind::Write, static_cast<std::uint64_t>(b.begin),
-                static_cast<std::uint64_t>(b.end)};
-    StridedDims dims;
-    for (std::size_t d = 0; d < group.extents.size(); ++d)
-      dims.emplace_back(group.strides[a * group.extents.size() + d], group.extents[d]);
-    describe_runs(touch, std::move(dims), size_of(group.spec.arguments[a].dtype));
-    step.touches.push_back(touch);
-  }
+  for (std::size_t a = 0; a < group.bindings.size(); ++a)
+    if (const auto touch = touch_of_argument(group, a, {})) step.touches.push_back(*touch);
   find_in_place(group, step);
   return step;
+}
+
+/// A kernel stage holds the last dimension of the rows itself.
+std::vector<Touch> touches_of_stage(const Chain& chain, const Stage& stage) {
+  std::vector<Touch> touches;
+  for (std::size_t a = 0; a < stage.group.bindings.size(); ++a) {
+    StridedDims outer;
+    for (std::size_t d = 0; d + 1 < chain.rows.size(); ++d)
+      outer.emplace_back(stage.row_strides[a][d], chain.rows[d]);
+    if (const auto touch = touch_of_argument(stage.group, a, std::move(outer)))
+      touches.push_back(*touch);
+  }
+  return touches;
 }
 
 StepTouches touches_of_library(const Graph& graph, const Node& node) {
@@ -101,6 +118,25 @@ StepTouches touches_of_library(const Graph& graph, const Node& node) {
       dims.emplace_back(access.strides[d] * access.element_size, access.extents[d]);
     describe_runs(touch, std::move(dims), access.element_size);
     step.touches.push_back(touch);
+  }
+  return step;
+}
+
+/// What leaves the scratchpad. A read of what an earlier stage wrote is no touch: the rows are there.
+StepTouches touches_of_chain(const Graph& graph, const Chain& chain) {
+  StepTouches step;
+  const auto written = [&](std::uint32_t buffer) {
+    return std::ranges::any_of(step.touches,
+                               [&](const Touch& t) { return t.write && t.buffer == buffer; });
+  };
+  for (const Stage& stage : chain.stages) {
+    std::vector<Touch> touches =
+        stage.group.library ? touches_of_library(graph, graph.nodes[stage.group.nodes[0]]).touches
+                            : touches_of_stage(chain, stage);
+    std::erase_if(touches, [&](const Touch& t) {
+      return chain.resident(t.buffer) != Chain::kNone || (!t.write && written(t.buffer));
+    });
+    step.touches.insert(step.touches.end(), touches.begin(), touches.end());
   }
   return step;
 }
@@ -218,10 +254,11 @@ class MemoryPlanner {
 std::vector<StepTouches> touches_of(const Plan& plan) {
   std::vector<StepTouches> steps;
   steps.reserve(plan.groups.size());
-  for (const Group& group : plan.groups)
-    steps.push_back(group.library
-                        ? touches_of_library(plan.graph, plan.graph.nodes[group.nodes.front()])
-                        : touches_of_kernel(group));
+  for (const Group& group : plan.groups) {
+    if (group.chain) steps.push_back(touches_of_chain(plan.graph, *group.chain));
+    else if (!group.library) steps.push_back(touches_of_kernel(group));
+    else steps.push_back(touches_of_library(plan.graph, plan.graph.nodes[group.nodes.front()]));
+  }
   return steps;
 }
 

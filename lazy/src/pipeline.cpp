@@ -9,6 +9,7 @@
 #include "passes/dead_code.h"
 #include "passes/duplicates.h"
 #include "passes/fuse_columns.h"
+#include "passes/fuse_panels.h"
 #include "passes/fuse_pointwise.h"
 #include "passes/fuse_rows.h"
 #include "spec_builder.h"
@@ -27,6 +28,10 @@ struct GraphPass {
 struct FusionPass {
   std::string_view name;
   void (*run)(Partition&);
+};
+struct PlanPass {
+  std::string_view name;
+  void (*run)(Plan&, Bytes scratchpad);
 };
 
 constexpr std::array kGraphPasses{
@@ -51,9 +56,23 @@ constexpr std::array kFusionPasses{
     FusionPass{"fuse_pointwise", fuse_pointwise},
 };
 
+// What runs is settled; now how.
+constexpr std::array kPlanPasses{
+    // A product and the kernels and products around it run panel by panel of rows, and what only
+    // they need stays in the scratchpad: attention never has its scores as a whole.
+    PlanPass{"fuse_panels", fuse_panels},
+};
+
+template <class Use> void for_each_pass_name(Use use) {
+  for (const GraphPass& pass : kGraphPasses) use(pass.name);
+  for (const FusionPass& pass : kFusionPasses) use(pass.name);
+  for (const PlanPass& pass : kPlanPasses) use(pass.name);
+}
+
 bool is_pass(std::string_view name) {
-  const auto named = [&](const auto& pass) { return pass.name == name; };
-  return std::ranges::any_of(kGraphPasses, named) || std::ranges::any_of(kFusionPasses, named);
+  bool found = false;
+  for_each_pass_name([&](std::string_view known) { found = found || known == name; });
+  return found;
 }
 
 /// Calls `use` with each comma-separated item.
@@ -109,6 +128,15 @@ class Runner {
     if (options_.verify) check(pass.name, [&] { verify(plan_of(partition)); });
     if (partition.group_count() != before && options_.on_change)
       options_.on_change(pass.name, print(plan_of(partition)));
+  }
+
+  void run(const PlanPass& pass, Plan& plan) const {
+    if (disabled(options_.passes, pass.name)) return;
+    const std::size_t before = plan.groups.size();
+    pass.run(plan, options_.scratchpad);
+    if (options_.verify) check(pass.name, [&] { verify(plan); });
+    if (plan.groups.size() != before && options_.on_change)
+      options_.on_change(pass.name, print(plan));
   }
 
   static Plan plan_of(const Partition& partition) {
@@ -170,6 +198,7 @@ Plan run_pipeline(Graph graph, const PipelineOptions& options) {
   }
   plan.dead_ops += dead_nodes(graph) - died;
   plan.graph = std::move(graph);
+  for (const PlanPass& pass : kPlanPasses) runner.run(pass, plan);
   if (options.verify) verify(plan);
   return plan;
 }
@@ -178,8 +207,7 @@ void check_passes(std::string_view passes) {
   for_each_item(passes, [&](std::string_view item) {
     if (item.starts_with('-') && is_pass(item.substr(1))) return;
     std::string names;
-    for (const GraphPass& pass : kGraphPasses) names += str(" -", pass.name);
-    for (const FusionPass& pass : kFusionPasses) names += str(" -", pass.name);
+    for_each_pass_name([&](std::string_view known) { names += str(" -", known); });
     throw InvalidArgument(str("SPYRE_PASSES: got '", item, "'; expected a comma-separated list of",
                               names, "; try SPYRE_PASSES=-fuse_rows,-duplicates"));
   });

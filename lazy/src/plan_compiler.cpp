@@ -3,6 +3,7 @@
 #include "plan_compiler.h"
 
 #include "access.h"
+#include "panel_program.h"
 #include "programs.h"
 #include "spyre/base/error.h"
 #include "spyre/base/log.h"
@@ -14,6 +15,7 @@ namespace spyre::lazy {
 namespace {
 
 constexpr std::size_t kNamedOps = 6;
+constexpr std::uint32_t kNoBuffer = 0xffffffff;
 
 std::string_view op_name(const Node& node) {
   return node.is_reduction() ? name_of(node.reduction) : kernels::op(node.op).info.name;
@@ -33,6 +35,7 @@ std::string kernel_name(const Graph& graph, const Group& group) {
 device_sim::Work library_work(const Graph& graph, const Node& node,
                               const kernels::LibraryCost& cost) {
   device_sim::Work work;
+  if (!cost.on_card) return work;
   work.macs = cost.macs;
   work.lane_ops = cost.lane_ops;
   const std::size_t count = graph.all_operands(node).size();
@@ -44,6 +47,14 @@ device_sim::Work library_work(const Graph& graph, const Node& node,
     const Dims& sizes = graph.library_sizes[node.first_operand + node.input_count];
     if (sizes.size() >= 2) work.rows = static_cast<std::uint64_t>(sizes[sizes.size() - 2]);
   }
+  return work;
+}
+
+/// A chain moves what crosses the scratchpad's border.
+device_sim::Work work_outside(std::span<const Touch> touches) {
+  device_sim::Work work{.pattern = device_sim::Work::Pattern::Product};
+  for (const Touch& t : touches)
+    (t.write ? work.bytes_written : work.bytes_read) += t.end - t.begin;
   return work;
 }
 
@@ -59,7 +70,8 @@ class LaunchPlanBuilder {
     auto fill = memory.fills.begin();
     for (std::uint32_t g = 0; g < plan_.groups.size(); ++g) {
       for (; fill != memory.fills.end() && fill->before_step == g; ++fill) add_fill(fill->buffer);
-      if (plan_.groups[g].library) add_library(plan_.groups[g], std::move(touches[g].touches));
+      if (plan_.groups[g].chain) add_chain(plan_.groups[g], std::move(touches[g].touches));
+      else if (plan_.groups[g].library) add_library(plan_.groups[g], std::move(touches[g].touches));
       else add_kernel(plan_.groups[g], std::move(touches[g].touches));
     }
     out_.placements = std::move(memory.placements);
@@ -116,13 +128,8 @@ class LaunchPlanBuilder {
   void add_library(const Group& group, std::vector<Touch> touches) {
     const std::uint32_t number = group.nodes.front();
     const TraceNode& recorded = trace_.nodes()[number];
-    std::vector<kernels::DeviceView> views;
-    for (const TraceOperand& operand : trace_.operands(recorded)) {
-      const Geometry g = trace_.geometries()[operand.geometry];
-      views.push_back({nullptr, g.type().size, g.type().code, Dims(g.sizes()), Dims(g.strides())});
-    }
     const auto& call = trace_.call(recorded);
-    auto program = std::make_shared<const LibraryProgram>(call, std::move(views), next_step());
+    auto program = std::make_shared<const LibraryProgram>(call, views_of(recorded), next_step());
     const LibraryProgram& p = *program;
     const std::uint32_t first = append(std::move(program), p.words(), std::string(call->name()));
     const std::span<const TraceOperand> operands = trace_.operands(recorded);
@@ -136,6 +143,85 @@ class LaunchPlanBuilder {
     finish_step(group, library_work(plan_.graph, plan_.graph.nodes[number], call->cost()),
                 std::move(touches));
     ++out_.library_launches;
+  }
+
+  std::vector<kernels::DeviceView> views_of(const TraceNode& recorded) const {
+    std::vector<kernels::DeviceView> views;
+    for (const TraceOperand& operand : trace_.operands(recorded)) {
+      const Geometry g = trace_.geometries()[operand.geometry];
+      views.push_back({nullptr, g.type().size, g.type().code, Dims(g.sizes()), Dims(g.strides())});
+    }
+    return views;
+  }
+
+  void add_chain(const Group& group, std::vector<Touch> touches) {
+    const Chain& chain = *group.chain;
+    std::vector<StageCode> stages;
+    std::string name;
+    for (const Stage& stage : chain.stages) {
+      stages.push_back(code_of(stage.group));
+      if (!name.empty()) name += '>';
+      name += stage.group.library ? std::string(stages.back().call->name())
+                                  : kernel_name(plan_.graph, stage.group);
+    }
+    auto program =
+        std::make_shared<const PanelProgram>(group.chain, std::move(stages), next_step());
+    const PanelProgram& p = *program;
+    const std::uint32_t first = append(std::move(program), p.words(), std::move(name));
+    for (std::size_t s = 0; s < chain.stages.size(); ++s) bind_stage(chain, s, p, first);
+    device_sim::Work work = work_outside(touches);
+    work.lane_ops = group.work.lane_ops;
+    for (const Stage& stage : chain.stages)
+      if (stage.group.library)
+        work.macs += trace_.call(trace_.nodes()[stage.group.nodes.front()])->cost().macs;
+    work.rows = static_cast<std::uint64_t>(chain.rows.back());
+    finish_step(group, work, std::move(touches));
+    ++out_.kernel_launches;
+    out_.ops_planned += static_cast<std::uint32_t>(group.nodes.size());
+    out_.ops_fused += static_cast<std::uint32_t>(group.nodes.size());
+  }
+
+  StageCode code_of(const Group& group) {
+    StageCode code;
+    if (!group.library) {
+      code.kernel = kernels_.find_or_compile(group.spec, options_.execution, options_.isa);
+      if (options_.dump)
+        listings_ += str(kernel_name(plan_.graph, group), ":\n", code.kernel->listing(), '\n');
+      for (const Binding& b : group.bindings)
+        code.buffers.push_back(b.kind == Binding::Kind::Iota ? kNoBuffer : b.index);
+      return code;
+    }
+    const std::uint32_t number = group.nodes.front();
+    code.call = trace_.call(trace_.nodes()[number]);
+    code.views = views_of(trace_.nodes()[number]);
+    for (const Operand& o : plan_.graph.all_operands(plan_.graph.nodes[number]))
+      code.buffers.push_back(o.index);
+    return code;
+  }
+
+  /// Residents get their offset within a row, everything else its address or value.
+  void bind_stage(const Chain& chain, std::size_t s, const PanelProgram& p, std::uint32_t first) {
+    const Group& group = chain.stages[s].group;
+    const auto bind = [&](std::size_t argument, std::uint32_t buffer, std::int64_t offset) {
+      const auto at = static_cast<std::uint32_t>(first + p.base_word(s, argument));
+      if (chain.resident(buffer) != Chain::kNone)
+        out_.image[at] = static_cast<std::uint64_t>(offset);
+      else out_.addresses.push_back({at, buffer, static_cast<std::uint64_t>(offset)});
+    };
+    if (group.library) {
+      const auto operands = plan_.graph.all_operands(plan_.graph.nodes[group.nodes.front()]);
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        bind(i, operands[i].index, operands[i].offset * operands[i].element_size);
+      return;
+    }
+    for (std::size_t a = 0; a < group.bindings.size(); ++a) {
+      const Binding& b = group.bindings[a];
+      if (b.kind != Binding::Kind::Iota) bind(a, b.index, b.offset);
+      else out_.params.push_back({static_cast<std::uint32_t>(first + p.base_word(s, a)), b.index});
+    }
+    for (std::size_t i = 0; i < group.params.size(); ++i)
+      out_.params.push_back(
+          {static_cast<std::uint32_t>(first + p.param_word(s, i)), group.params[i]});
   }
 
   void add_fill(std::uint32_t buffer) {

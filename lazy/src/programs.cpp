@@ -11,17 +11,6 @@ const std::uint64_t* words_of(std::span<const std::byte> arguments) {
   return reinterpret_cast<const std::uint64_t*>(arguments.data());
 }
 
-/// Runs `body` unless the flight calls it off. What it throws goes to the flight.
-template <class Body>
-void run_monitored(std::span<const std::byte> arguments, std::uint32_t step, Body&& body) {
-  auto* monitor = reinterpret_cast<StepMonitor*>(words_of(arguments)[0]);
-  if (monitor == nullptr) return body();
-  if (monitor->skips(step)) return;
-  try {
-    body();
-  } catch (...) { monitor->failed(step, std::current_exception()); }
-}
-
 constexpr std::int64_t kFillBlock = 1 << 20;  // bytes per work item
 
 }  // namespace
@@ -61,12 +50,12 @@ std::int64_t LibraryProgram::work_items(std::span<const std::byte>) const {
 }
 
 void LibraryProgram::run(std::span<const std::byte> arguments, std::int64_t first,
-                         std::int64_t last, device_sim::Core&) const {
+                         std::int64_t last, device_sim::Core& core) const {
   run_monitored(arguments, step_, [&] {
     std::vector<kernels::DeviceView> views = views_;
     for (std::size_t i = 0; i < views.size(); ++i)
       views[i].data = reinterpret_cast<void*>(words_of(arguments)[base_word(i)]);
-    call_->run(views, first, last);
+    call_->run(views, first, last, core.scratchpad);
   });
 }
 

@@ -33,6 +33,17 @@ class StepMonitor {
 /// Words before a program's own arguments: the StepMonitor's address, or 0.
 inline constexpr std::size_t kHeaderWords = 1;
 
+/// Runs `body` unless the flight calls it off. What it throws goes to the flight.
+template <class Body>
+void run_monitored(std::span<const std::byte> arguments, std::uint32_t step, Body&& body) {
+  auto* monitor = *reinterpret_cast<StepMonitor* const*>(arguments.data());
+  if (monitor == nullptr) return body();
+  if (monitor->skips(step)) return;
+  try {
+    body();
+  } catch (...) { monitor->failed(step, std::current_exception()); }
+}
+
 /// Arguments: bases, params, extents, strides, as in kernels::LaunchArguments. Immutable.
 class KernelProgram final : public device_sim::Program {
  public:

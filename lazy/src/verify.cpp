@@ -101,6 +101,16 @@ void verify_kernel(const Group& group, std::size_t g) {
     require_group(extent >= 1, g, "has an empty loop");
 }
 
+void verify_chain(const Chain& chain, std::size_t g) {
+  require_group(!chain.rows.empty() && chain.panel_rows > 0, g, "is a chain without rows");
+  for (const Stage& stage : chain.stages) {
+    if (stage.group.library) continue;
+    verify_kernel(stage.group, g);
+    require_group(stage.row_strides.size() == stage.group.bindings.size(), g,
+                  "has a stage without row strides");
+  }
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
@@ -115,7 +125,8 @@ void verify(const Plan& plan) {
       require_group(group_of[n] == plan.groups.size(), g, str("runs %", n, " again"));
       group_of[n] = g;
     }
-    if (!plan.groups[g].library) verify_kernel(plan.groups[g], g);
+    if (const auto& chain = plan.groups[g].chain) verify_chain(*chain, g);
+    else if (!plan.groups[g].library) verify_kernel(plan.groups[g], g);
   }
   const Dependences dependences(plan.graph);
   for (std::uint32_t n = 0; n < plan.graph.nodes.size(); ++n) {
@@ -126,7 +137,8 @@ void verify(const Plan& plan) {
       if (d.kind == Dependence::Kind::Share) continue;
       const std::string between = str("breaks the order of %", d.from, " and %", n);
       require_group(group_of[d.from] <= group_of[n], group_of[n], between);
-      const bool apart = d.relation == Relation::Conflict;
+      const bool apart =
+          d.relation == Relation::Conflict && plan.groups[group_of[n]].chain == nullptr;
       require_group(group_of[d.from] < group_of[n] || !apart, group_of[n], between);
     }
   }

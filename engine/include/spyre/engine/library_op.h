@@ -81,8 +81,8 @@ template <LibraryOperation Op> class LibraryOpCall final : public kernels::Libra
   std::string_view name() const override { return op_.name(); }
   std::int64_t work_items() const override { return op_.work_items(); }
   kernels::LibraryCost cost() const override { return op_.cost(); }
-  void run(std::span<const kernels::DeviceView> operands, std::int64_t first,
-           std::int64_t last) const override {
+  void run(std::span<const kernels::DeviceView> operands, std::int64_t first, std::int64_t last,
+           std::span<std::byte> /*scratch*/) const override {
     with_host_tensors(operands, [&](Tensors tensors) { op_.run(tensors, first, last); });
   }
 

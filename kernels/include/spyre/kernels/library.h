@@ -3,10 +3,13 @@
 // They are recorded lazily and run in order on the compute queue. lazy/ and kernels/ know only this interface;
 // engine/ implements it on libtorch.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "spyre/base/bytes.h"
 #include "spyre/base/dims.h"
 #include "spyre/base/dtype.h"
 
@@ -24,6 +27,19 @@ struct DeviceView {
 struct LibraryCost {
   std::uint64_t macs = 0;      // multiply-accumulates on the matrix units
   std::uint64_t lane_ops = 0;  // vector lane operations
+  bool on_card = true;         // false: only this machine needs it; the card's clock does not move
+};
+
+/// Rows that a call computes one by one: row r of batch b of its only output needs row r of batch b
+/// of its first input, and the other inputs whole.
+struct RowSpace {
+  std::int64_t batches = 0, rows = 0;
+  friend bool operator==(const RowSpace&, const RowSpace&) = default;
+};
+
+/// Some neighbouring rows of one batch.
+struct RowPanel {
+  std::int64_t batch = 0, first = 0, last = 0;
 };
 
 /// One recorded call. Owned by the plan, shared between its launches; immutable; run() may be called from
@@ -35,9 +51,18 @@ class LibraryCall {
   /// Independent pieces; the split depends on the shapes alone (law 2). Usually 1.
   virtual std::int64_t work_items() const { return 1; }
   /// `operands`: inputs first, then outputs, in the order they were recorded. Throws; the fault sticks to the stream.
-  virtual void run(std::span<const DeviceView> operands, std::int64_t first,
-                   std::int64_t last) const = 0;
+  /// `scratch`: the scratchpad of the core, 64-byte aligned.
+  virtual void run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last,
+                   std::span<std::byte> scratch) const = 0;
   virtual LibraryCost cost() const = 0;
+
+  /// The rows that run_rows() computes one by one, if there are such.
+  virtual std::optional<RowSpace> row_space() const { return std::nullopt; }
+  /// What run() computes, of some rows. Any division into panels gives the bits of run(). Needs
+  /// row_scratch() bytes of `scratch`.
+  virtual void run_rows(std::span<const DeviceView> /*operands*/, const RowPanel& /*panel*/,
+                        std::span<std::byte> /*scratch*/) const {}
+  virtual Bytes row_scratch() const { return {}; }
 };
 
 }  // namespace spyre::kernels

@@ -11,6 +11,7 @@
 #include "spyre/base/dims.h"
 #include "spyre/base/dtype.h"
 #include "spyre/base/ids.h"
+#include "spyre/kernels/library.h"
 #include "spyre/kernels/op.h"
 
 namespace spyre::lazy {
@@ -56,6 +57,8 @@ struct Node {
   std::uint32_t reduced = 0;  // Row, Column: bit per dimension of `sizes`
   std::uint32_t source = 0;   // interned Python line
   Dims sizes{};               // the iteration shape, every extent >= 1 (Library: unused)
+  kernels::RowSpace rows{};   // Library: computed one by one; no batches: not so
+  Bytes row_scratch{};        // Library: what that takes of a scratchpad
 
   bool is_reduction() const { return kind == Kind::Row || kind == Kind::Column; }
 };

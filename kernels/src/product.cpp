@@ -1,0 +1,261 @@
+// spyre/kernels/product.cpp — packs operands and walks the tiles of a product.
+#include "spyre/kernels/product.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "product_tiles.h"
+#include "spyre/base/error.h"
+
+namespace spyre::kernels {
+namespace {
+
+constexpr std::int64_t kWord = 4;                          // bytes
+constexpr std::int64_t kMostRows = 12, kMostColumns = 32;  // of any tile
+constexpr std::int64_t kSetBytes = 4096;  // rows this far apart contend for the same cache lines
+
+/// The lanes of a packed tile: columns of the right operand, or rows of the left one.
+struct Lanes {
+  const std::byte* data = nullptr;
+  std::int64_t step_stride = 0, lane_stride = 0;  // elements
+  std::int64_t count = 0;
+};
+
+std::int64_t words_of(const Product& p) {
+  const std::int64_t steps = product_loops(p.type).word_steps;
+  return (p.k + steps - 1) / steps;
+}
+
+/// Neighbours along the lanes: whole rows are copied, widened, or interleaved in pairs.
+class StepPacker {
+ public:
+  StepPacker(const Product& p, const Lanes& lanes)
+      : type_(p.type), k_(p.k), pairs_(product_loops(p.type).word_steps == 2), lanes_(lanes) {}
+
+  void pack(std::int64_t word, std::byte* out) const {
+    if (pairs_) return pack_pair(word, out);
+    const std::byte* row = step(word);
+    if (type_ == DType::F32) std::memcpy(out, row, static_cast<std::size_t>(lanes_.count * kWord));
+    else widen_row(type_, row, lanes_.count, reinterpret_cast<float*>(out));
+  }
+
+ private:
+  const std::byte* step(std::int64_t number) const {
+    return lanes_.data + number * lanes_.step_stride * size_of(type_);
+  }
+  void pack_pair(std::int64_t word, std::byte* out) const {
+    std::array<std::uint16_t, kMostColumns> even, odd{};
+    const auto bytes = static_cast<std::size_t>(lanes_.count) * sizeof(even[0]);
+    std::memcpy(even.data(), step(2 * word), bytes);
+    if (2 * word + 1 < k_) std::memcpy(odd.data(), step(2 * word + 1), bytes);
+    interleave(even.data(), odd.data(), lanes_.count, out);
+  }
+
+  DType type_;
+  std::int64_t k_;
+  bool pairs_;
+  Lanes lanes_;
+};
+
+/// The word of one lane, from anywhere.
+std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t lane, std::int64_t word) {
+  const std::int64_t steps = product_loops(p.type).word_steps, size = size_of(p.type);
+  const auto element = [&](std::int64_t step) {
+    return lanes.data + (lane * lanes.lane_stride + step * lanes.step_stride) * size;
+  };
+  std::uint32_t result = 0;
+  if (p.type == DType::F32) {
+    std::memcpy(&result, element(word), sizeof result);
+  } else if (steps == 2) {
+    std::uint16_t even = 0, odd = 0;
+    std::memcpy(&even, element(2 * word), sizeof even);
+    if (2 * word + 1 < p.k) std::memcpy(&odd, element(2 * word + 1), sizeof odd);
+    result = even | std::uint32_t{odd} << 16;
+  } else {
+    float wide = 0;
+    widen_row(p.type, element(word), 1, &wide);
+    std::memcpy(&result, &wide, sizeof result);
+  }
+  return result;
+}
+
+/// Words from `first` on, one by one, from anywhere.
+void pack_words(const Product& p, const Lanes& lanes, std::int64_t first, std::int64_t pitch,
+                std::byte* out) {
+  for (std::int64_t lane = 0; lane < lanes.count; ++lane)
+    for (std::int64_t w = first; w < words_of(p); ++w) {
+      const std::uint32_t word = word_at(p, lanes, lane, w);
+      std::memcpy(out + (w * pitch + lane) * kWord, &word, sizeof word);
+    }
+}
+
+/// Neighbours along k that are words already: transposed in blocks.
+void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
+  constexpr std::int64_t kBlock = 8, kLine = 16;  // words: of a block, of a line of the cache
+  const std::int64_t steps = product_loops(p.type).word_steps, size = size_of(p.type);
+  const std::int64_t words = p.k / steps / kLine * kLine, whole = lanes.count / kBlock * kBlock;
+  const auto row = [&](std::int64_t lane) { return lanes.data + lane * lanes.lane_stride * size; };
+  for (std::int64_t w = 0; w < words; w += kLine) {
+    for (std::int64_t lane = 0; lane < whole; lane += kBlock)
+      for (std::int64_t i = w; i < w + kLine; i += kBlock)
+        transpose_words(row(lane) + i * kWord, lanes.lane_stride * size,
+                        out + (i * pitch + lane) * kWord, pitch);
+    for (std::int64_t lane = whole; lane < lanes.count; ++lane)
+      for (std::int64_t i = w; i < w + kLine; ++i)
+        std::memcpy(out + (i * pitch + lane) * kWord, row(lane) + i * kWord, kWord);
+  }
+  pack_words(p, lanes, words, pitch, out);
+}
+
+/// out[word * pitch + lane], for all of k.
+void pack_lanes(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
+  const bool words_in_memory =
+      size_of(p.type) * product_loops(p.type).word_steps == static_cast<std::int64_t>(kWord);
+  if (lanes.lane_stride == 1 || lanes.count == 1) {
+    const StepPacker packer(p, lanes);
+    for (std::int64_t w = 0; w < words_of(p); ++w) packer.pack(w, out + w * pitch * kWord);
+  } else if (lanes.step_stride == 1 && words_in_memory) {
+    pack_transposed(p, lanes, pitch, out);
+  } else {
+    pack_words(p, lanes, 0, pitch, out);
+  }
+}
+
+std::byte* at(DType type, const MatrixView& m, std::int64_t row, std::int64_t column) {
+  return m.data + (row * m.row_stride + column * m.column_stride) * size_of(type);
+}
+
+/// One call of multiply(). Confined to it.
+class Multiplication {
+ public:
+  Multiplication(const Product& product, const MatrixView& left, const MatrixView& out)
+      : product_(product),
+        loops_(product_loops(product.type)),
+        words_(words_of(product)),
+        left_(left),
+        out_(out) {}
+
+  /// Whether the inner loop can read the left operand where it lies.
+  bool reads_in_place() const {
+    const std::int64_t size = size_of(product_.type), row = left_.row_stride * size;
+    const bool words = size * loops_.word_steps == kWord && product_.k % loops_.word_steps == 0;
+    const bool crowded = row % kSetBytes == 0 && product_.n >= kCrowdedColumns;
+    return words && (left_.column_stride == 1 || product_.k == 1) && !crowded;
+  }
+
+  void run(std::int64_t first_row, std::int64_t rows, const std::byte* packed, std::int64_t first,
+           std::int64_t last, std::byte* scratch) const {
+    const std::int64_t tiles = (rows + loops_.rows() - 1) / loops_.rows();
+    const auto begin = [&](std::int64_t tile) { return first_row + rows * tile / tiles; };
+    if (scratch != nullptr)
+      for (std::int64_t t = 0; t < tiles; ++t)
+        pack_rows(begin(t), begin(t + 1), scratch + t * tile_bytes());
+    for (std::int64_t column = first; column < last; ++column) {
+      for (std::int64_t t = 0; t < tiles; ++t)
+        multiply_tile(begin(t), begin(t + 1),
+                      scratch == nullptr ? nullptr : scratch + t * tile_bytes(), packed, column);
+      packed += product_.tile_bytes().count;
+    }
+  }
+
+  std::int64_t tile_bytes() const { return words_ * loops_.rows() * kWord; }
+
+ private:
+  static constexpr std::int64_t kCrowdedColumns = 256;  // fewer do not pay for packing the rows
+
+  void pack_rows(std::int64_t first, std::int64_t last, std::byte* out) const {
+    pack_lanes(
+        product_,
+        {at(product_.type, left_, first, 0), left_.column_stride, left_.row_stride, last - first},
+        loops_.rows(), out);
+  }
+
+  void multiply_tile(std::int64_t first, std::int64_t last, const std::byte* rows,
+                     const std::byte* packed, std::int64_t tile) const {
+    alignas(64) std::array<float, kMostRows * kMostColumns> values;
+    const std::int64_t column = tile * loops_.columns,
+                       width = std::min(loops_.columns, product_.n - column);
+    ProductTile t{.steps = words_, .right = packed};
+    if (rows != nullptr) {
+      t.left = rows, t.row_bytes = kWord, t.step_bytes = loops_.rows() * kWord;
+    } else {
+      t.left = at(product_.type, left_, first, 0), t.step_bytes = kWord;
+      t.row_bytes = left_.row_stride * size_of(product_.type);
+    }
+    std::byte* const target = at(product_.result, out_, first, column);
+    const bool direct =
+        product_.result == DType::F32 && out_.column_stride == 1 && width == loops_.columns;
+    t.out = direct ? reinterpret_cast<float*>(target) : values.data();
+    t.out_row = direct ? out_.row_stride : loops_.columns;
+    loops_.by_rows[static_cast<std::size_t>(last - first - 1)](t);
+    if (direct) return;
+    for (std::int64_t r = 0; r < last - first; ++r)
+      store_row(&values[static_cast<std::size_t>(r * loops_.columns)], width,
+                target + r * out_.row_stride * size_of(product_.result));
+  }
+
+  void store_row(const float* values, std::int64_t width, std::byte* target) const {
+    const std::int64_t size = size_of(product_.result);
+    std::array<std::byte, kMostColumns * kWord> rounded;
+    const std::byte* source = reinterpret_cast<const std::byte*>(values);
+    if (product_.result != DType::F32) {
+      round_row(product_.result, values, width, rounded.data());
+      source = rounded.data();
+    }
+    if (out_.column_stride == 1) {
+      std::memcpy(target, source, static_cast<std::size_t>(width * size));
+      return;
+    }
+    for (std::int64_t i = 0; i < width; ++i)
+      std::memcpy(target + i * out_.column_stride * size, source + i * size,
+                  static_cast<std::size_t>(size));
+  }
+
+  const Product& product_;
+  const ProductLoops& loops_;
+  std::int64_t words_;
+  const MatrixView &left_, &out_;
+};
+
+}  // namespace
+
+bool Product::supports(DType type) { return product_loops(type).rows() != 0; }
+
+std::int64_t Product::tile_columns() const { return product_loops(type).columns; }
+
+Bytes Product::tile_bytes() const {
+  return {static_cast<std::uint64_t>(words_of(*this) * tile_columns() * kWord)};
+}
+
+Bytes Product::left_bytes(std::int64_t rows) const {
+  const std::int64_t tile_rows = product_loops(type).rows();
+  const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
+  return {static_cast<std::uint64_t>(tiles * words_of(*this) * tile_rows * kWord)};
+}
+
+void Product::pack(const MatrixView& right, std::int64_t first, std::int64_t last,
+                   std::byte* packed) const {
+  const std::int64_t columns = tile_columns();
+  for (std::int64_t tile = first; tile < last; ++tile) {
+    const std::int64_t column = tile * columns, width = std::min(columns, n - column);
+    if (width < columns) std::memset(packed, 0, tile_bytes().count);
+    pack_lanes(*this, {at(type, right, 0, column), right.row_stride, right.column_stride, width},
+               columns, packed);
+    packed += tile_bytes().count;
+  }
+}
+
+void Product::multiply(const MatrixView& left, std::int64_t rows, const std::byte* packed,
+                       std::int64_t first, std::int64_t last, const MatrixView& out,
+                       std::span<std::byte> scratch) const {
+  const Multiplication work(*this, left, out);
+  if (work.reads_in_place()) return work.run(0, rows, packed, first, last, nullptr);
+  const auto fitting =
+      static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() * product_loops(type).rows();
+  ensure(fitting > 0, "a tile of rows fits the scratchpad");
+  for (std::int64_t row = 0; row < rows; row += fitting)
+    work.run(row, std::min(fitting, rows - row), packed, first, last, scratch.data());
+}
+
+}  // namespace spyre::kernels

@@ -1,0 +1,116 @@
+// spyre/kernels/product_call.cpp — the division of products into work items.
+#include "spyre/kernels/product_call.h"
+
+#include <algorithm>
+
+namespace spyre::kernels {
+namespace {
+
+constexpr std::int64_t kPackTiles = 4;     // tiles that one item packs
+constexpr std::int64_t kGroupTiles = 64;   // at most, of columns in one item
+constexpr std::int64_t kEnoughItems = 24;  // then columns need not be divided further
+constexpr Bytes kLocalTiles{512 << 10};    // plain tiles that are packed at a time
+constexpr Bytes kAlignment = 64_B;
+
+std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Matrix `batch` of an operand [rows, columns] or [batch, rows, columns].
+MatrixView matrix_of(const DeviceView& view, std::int64_t batch) {
+  const std::size_t rank = view.sizes.size();
+  const std::int64_t offset = rank == 3 ? batch * view.strides[0] * view.element_size : 0;
+  return {static_cast<std::byte*>(view.data) + offset, view.strides[rank - 2],
+          view.strides[rank - 1]};
+}
+
+/// The packed bytes of matrix `batch`.
+std::byte* packed_of(const DeviceView& view, std::int64_t batch) {
+  return static_cast<std::byte*>(view.data) + batch * view.strides[0] * view.element_size;
+}
+
+}  // namespace
+
+std::int64_t PackCall::work_items() const {
+  return matrices_ * ceil_of(product_.tiles(), kPackTiles);
+}
+
+void PackCall::run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last,
+                   std::span<std::byte> /*scratch*/) const {
+  const std::int64_t tiles = product_.tiles(), groups = ceil_of(tiles, kPackTiles);
+  for (std::int64_t item = first; item < last; ++item) {
+    const std::int64_t batch = item / groups, tile = item % groups * kPackTiles;
+    product_.pack(matrix_of(operands[0], batch), tile, std::min(tile + kPackTiles, tiles),
+                  packed_of(operands[1], batch) +
+                      product_.tile_bytes().count * static_cast<std::uint64_t>(tile));
+  }
+}
+
+ProductCall::Division ProductCall::division() const {
+  Division d;
+  if (right_ == Right::Packed) d.panels = ceil_of(rows_.rows, kPlainRows);
+  const std::int64_t tiles = product_.tiles(),
+                     wanted = ceil_of(kEnoughItems, rows_.batches * d.panels);
+  d.group_tiles = std::clamp<std::int64_t>(tiles / wanted, 1, kGroupTiles);
+  d.groups = ceil_of(tiles, d.group_tiles);
+  return d;
+}
+
+std::int64_t ProductCall::work_items() const {
+  const Division d = division();
+  return rows_.batches * d.panels * d.groups;
+}
+
+LibraryCost ProductCall::cost() const {
+  return {.macs = static_cast<std::uint64_t>(rows_.batches) *
+                  static_cast<std::uint64_t>(rows_.rows) * static_cast<std::uint64_t>(product_.k) *
+                  static_cast<std::uint64_t>(product_.n)};
+}
+
+void ProductCall::run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last,
+                      std::span<std::byte> scratch) const {
+  const Division d = division();
+  for (std::int64_t item = first; item < last; ++item) {
+    const std::int64_t group = item % d.groups, panel = item / d.groups % d.panels,
+                       batch = item / d.groups / d.panels;
+    run_tiles(operands, {batch, rows_.rows * panel / d.panels, rows_.rows * (panel + 1) / d.panels},
+              group * d.group_tiles, std::min((group + 1) * d.group_tiles, product_.tiles()),
+              scratch);
+  }
+}
+
+void ProductCall::run_rows(std::span<const DeviceView> operands, const RowPanel& panel,
+                           std::span<std::byte> scratch) const {
+  run_tiles(operands, panel, 0, product_.tiles(), scratch);
+}
+
+Bytes ProductCall::row_scratch() const {
+  const Bytes left = product_.left_bytes(1);  // rows come in turns
+  return right_ == Right::Packed ? left : left + std::max(kLocalTiles, product_.tile_bytes());
+}
+
+void ProductCall::run_tiles(std::span<const DeviceView> operands, const RowPanel& panel,
+                            std::int64_t first, std::int64_t last,
+                            std::span<std::byte> scratch) const {
+  MatrixView left = matrix_of(operands[0], panel.batch), out = matrix_of(operands[2], panel.batch);
+  left.data += panel.first * left.row_stride * operands[0].element_size;
+  out.data += panel.first * out.row_stride * operands[2].element_size;
+  const std::int64_t rows = panel.last - panel.first;
+  const std::uint64_t tile_bytes = product_.tile_bytes().count;
+  if (right_ == Right::Packed) {
+    const std::byte* packed =
+        packed_of(operands[1], panel.batch) + tile_bytes * static_cast<std::uint64_t>(first);
+    product_.multiply(left, rows, packed, first, last, out, scratch);
+    return;
+  }
+  const MatrixView right = matrix_of(operands[1], panel.batch);
+  const auto at_a_time = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(kLocalTiles.count / std::max<std::uint64_t>(1, tile_bytes)));
+  for (std::int64_t tile = first; tile < last; tile += at_a_time) {
+    const std::int64_t end = std::min(tile + at_a_time, last);
+    const Bytes used =
+        Bytes{tile_bytes * static_cast<std::uint64_t>(end - tile)}.rounded_up(kAlignment);
+    product_.pack(right, tile, end, scratch.data());
+    product_.multiply(left, rows, scratch.data(), tile, end, out, scratch.subspan(used.count));
+  }
+}
+
+}  // namespace spyre::kernels

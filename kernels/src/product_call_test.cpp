@@ -1,0 +1,106 @@
+// spyre/kernels/product_call_test.cpp — work items and panels of rows give the same product.
+#include "spyre/kernels/product_call.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace spyre::kernels {
+namespace {
+
+constexpr std::size_t kScratch = 2 << 20, kAligned = 64;
+
+/// Batches of left [m, k], right [k, n] and out [m, n], dense float32.
+struct Operands {
+  std::int64_t batches, m, k, n;
+  std::vector<float> left, right, out, packed;
+
+  Operands(std::int64_t batch_count, std::int64_t rows_each, std::int64_t steps,
+           std::int64_t columns)
+      : batches(batch_count), m(rows_each), k(steps), n(columns) {
+    for (std::int64_t i = 0; i < batches * m * k; ++i)
+      left.push_back(static_cast<float>(i % 13) - 6);
+    for (std::int64_t i = 0; i < batches * k * n; ++i)
+      right.push_back(static_cast<float>(i % 7) - 3);
+    out.assign(static_cast<std::size_t>(batches * m * n), -1);
+  }
+  Product product() const { return {DType::F32, DType::F32, k, n}; }
+  RowSpace rows() const { return {batches, m}; }
+  static DeviceView view(std::vector<float>& data, std::int64_t b, std::int64_t r, std::int64_t c) {
+    return {data.data(), sizeof(float), 0, {b, r, c}, {r * c, c, 1}};
+  }
+  std::vector<DeviceView> plain() {
+    return {view(left, batches, m, k), view(right, batches, k, n), view(out, batches, m, n)};
+  }
+  float expected(std::size_t at) const {
+    const auto index = static_cast<std::int64_t>(at);
+    const std::int64_t b = index / (m * n), row = index / n % m, column = index % n;
+    float sum = 0;
+    for (std::int64_t i = 0; i < k; ++i)
+      sum = std::fma(left[static_cast<std::size_t>((b * m + row) * k + i)],
+                     right[static_cast<std::size_t>((b * k + i) * n + column)], sum);
+    return sum;
+  }
+  void check() const {
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], expected(i)) << i;
+  }
+};
+
+struct Scratch {
+  std::vector<std::byte> bytes = std::vector<std::byte>(kScratch + kAligned);
+  std::span<std::byte> span() {
+    const auto gap = kAligned - reinterpret_cast<std::uintptr_t>(bytes.data()) % kAligned;
+    return {bytes.data() + gap, kScratch};
+  }
+};
+
+TEST(ProductCall, ItemsCoverTheResult) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  for (const auto& [batches, m, k, n] :
+       {std::array<std::int64_t, 4>{1, 5, 70, 33}, {3, 40, 16, 700}}) {
+    Operands o(batches, m, k, n);
+    Scratch scratch;
+    const ProductCall call(o.product(), o.rows(), ProductCall::Right::Plain);
+    for (std::int64_t item = call.work_items(); item-- > 0;)
+      call.run(o.plain(), item, item + 1, scratch.span());
+    o.check();
+    EXPECT_EQ(call.cost().macs, static_cast<std::uint64_t>(batches * m * k * n));
+  }
+}
+
+TEST(ProductCall, PackedRightOperandsAreShared) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  Operands o(2, 200, 30, 90);
+  Scratch scratch;
+  const auto bytes = static_cast<std::int64_t>(o.product().packed_bytes().count);
+  std::vector<std::byte> memory(static_cast<std::size_t>(2 * bytes) + kAligned);
+  std::byte* const aligned =
+      memory.data() + kAligned - reinterpret_cast<std::uintptr_t>(memory.data()) % kAligned;
+  std::vector<DeviceView> views = o.plain();
+  const DeviceView packed{aligned, 1, 0, {2, bytes}, {bytes, 1}};
+  const PackCall pack(o.product(), 2);
+  pack.run(std::vector{views[1], packed}, 0, pack.work_items(), {});
+  EXPECT_FALSE(pack.cost().on_card);
+  views[1] = packed;
+  const ProductCall call(o.product(), o.rows(), ProductCall::Right::Packed);
+  call.run(views, 0, call.work_items(), scratch.span());
+  o.check();
+}
+
+TEST(ProductCall, RowsComeInAnyPanels) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  Operands o(3, 50, 20, 64);
+  Scratch scratch;
+  const ProductCall call(o.product(), o.rows(), ProductCall::Right::Plain);
+  ASSERT_EQ(call.row_space(), o.rows());
+  ASSERT_LE(call.row_scratch().count, kScratch);
+  for (std::int64_t batch = 0; batch < 3; ++batch)
+    for (std::int64_t row = 0; row < 50; row += 17)
+      call.run_rows(o.plain(), {batch, row, std::min<std::int64_t>(row + 17, 50)},
+                    scratch.span().first(call.row_scratch().count));
+  o.check();
+}
+
+}  // namespace
+}  // namespace spyre::kernels

@@ -1,0 +1,222 @@
+// spyre/kernels/product_tiles.cpp — see product_tiles.h.
+//
+// The accumulators of a tile stay in registers for all of k: as many rows as leave room for two
+// vectors of columns and one word of the left operand.
+#include "product_tiles.h"
+
+#include <immintrin.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "cpu_features.h"
+#include "spyre/kernels/float16.h"
+
+#define SPYRE_AVX2 [[gnu::target("avx2,fma,f16c")]]
+#define SPYRE_AVX512 [[gnu::target("avx512f")]]
+#define SPYRE_AVX512_BF16 [[gnu::target("avx512f,avx512bf16")]]
+
+namespace spyre::kernels {
+namespace {
+
+std::int32_t word_at(const std::byte* p) {
+  std::int32_t word;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
+template <int Rows> SPYRE_AVX512 void avx512_tile(const ProductTile& t) {
+  __m512 sum[Rows][2];
+  for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+  const std::byte *left = t.left, *right = t.right;
+  const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
+  for (std::int64_t step = t.steps; step > 0; --step) {
+    const __m512 b0 = _mm512_loadu_ps(right), b1 = _mm512_loadu_ps(right + 64);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const __m512 a = _mm512_castsi512_ps(_mm512_set1_epi32(word_at(left + r * row_bytes)));
+      sum[r][0] = _mm512_fmadd_ps(a, b0, sum[r][0]);
+      sum[r][1] = _mm512_fmadd_ps(a, b1, sum[r][1]);
+    }
+    left += step_bytes;
+    right += 128;
+  }
+  for (int r = 0; r < Rows; ++r) {
+    _mm512_storeu_ps(t.out + r * t.out_row, sum[r][0]);
+    _mm512_storeu_ps(t.out + r * t.out_row + 16, sum[r][1]);
+  }
+}
+
+template <int Rows> SPYRE_AVX512_BF16 void avx512_bf16_tile(const ProductTile& t) {
+  __m512 sum[Rows][2];
+  for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+  const std::byte *left = t.left, *right = t.right;
+  const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
+  for (std::int64_t step = t.steps; step > 0; --step) {
+    const auto b0 = (__m512bh)_mm512_loadu_si512(right);
+    const auto b1 = (__m512bh)_mm512_loadu_si512(right + 64);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const auto a = (__m512bh)_mm512_set1_epi32(word_at(left + r * row_bytes));
+      sum[r][0] = _mm512_dpbf16_ps(sum[r][0], a, b0);
+      sum[r][1] = _mm512_dpbf16_ps(sum[r][1], a, b1);
+    }
+    left += step_bytes;
+    right += 128;
+  }
+  for (int r = 0; r < Rows; ++r) {
+    _mm512_storeu_ps(t.out + r * t.out_row, sum[r][0]);
+    _mm512_storeu_ps(t.out + r * t.out_row + 16, sum[r][1]);
+  }
+}
+
+template <int Rows> SPYRE_AVX2 void avx2_tile(const ProductTile& t) {
+  __m256 sum[Rows][2];
+  for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+  const std::byte* left = t.left;
+  const auto* right = reinterpret_cast<const float*>(t.right);
+  const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
+  for (std::int64_t step = t.steps; step > 0; --step) {
+    const __m256 b0 = _mm256_loadu_ps(right), b1 = _mm256_loadu_ps(right + 8);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const __m256 a = _mm256_castsi256_ps(_mm256_set1_epi32(word_at(left + r * row_bytes)));
+      sum[r][0] = _mm256_fmadd_ps(a, b0, sum[r][0]);
+      sum[r][1] = _mm256_fmadd_ps(a, b1, sum[r][1]);
+    }
+    left += step_bytes;
+    right += 16;
+  }
+  for (int r = 0; r < Rows; ++r) {
+    _mm256_storeu_ps(t.out + r * t.out_row, sum[r][0]);
+    _mm256_storeu_ps(t.out + r * t.out_row + 8, sum[r][1]);
+  }
+}
+
+using Loop = void (*)(const ProductTile&);
+template <int... Rows>
+constexpr std::array<Loop, sizeof...(Rows)> avx512_tiles(std::integer_sequence<int, Rows...>) {
+  return {avx512_tile<Rows + 1>...};
+}
+template <int... Rows>
+constexpr std::array<Loop, sizeof...(Rows)> avx512_bf16_tiles(std::integer_sequence<int, Rows...>) {
+  return {avx512_bf16_tile<Rows + 1>...};
+}
+template <int... Rows>
+constexpr std::array<Loop, sizeof...(Rows)> avx2_tiles(std::integer_sequence<int, Rows...>) {
+  return {avx2_tile<Rows + 1>...};
+}
+constexpr auto kAvx512 = avx512_tiles(std::make_integer_sequence<int, 12>{});
+constexpr auto kAvx512Bf16 = avx512_bf16_tiles(std::make_integer_sequence<int, 12>{});
+constexpr auto kAvx2 = avx2_tiles(std::make_integer_sequence<int, 6>{});
+
+ProductLoops choose_loops(bool bfloat16) {
+  if (cpu_runs(Isa::Avx512)) {
+    if (bfloat16 && cpu_multiplies_bfloat16()) return {32, 2, kAvx512Bf16};
+    return {32, 1, kAvx512};
+  }
+  if (cpu_runs(Isa::Avx2)) return {16, 1, kAvx2};
+  return {};
+}
+
+SPYRE_AVX2 __m128i to_bfloat16(__m256 values) {
+  const __m256i bits = _mm256_castps_si256(values);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i rounded = _mm256_srli_epi32(
+      _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  const __m256i nan = _mm256_or_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(0x40));
+  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(values, values, _CMP_UNORD_Q));
+  const __m256i chosen = _mm256_blendv_epi8(rounded, nan, is_nan);
+  const __m256i packed =
+      _mm256_permute4x64_epi64(_mm256_packus_epi32(chosen, chosen), 0b11'01'10'00);
+  return _mm256_castsi256_si128(packed);
+}
+
+SPYRE_AVX2 void round_eights(DType type, const float* values, std::int64_t eights, std::byte* out) {
+  for (std::int64_t i = 0; i < eights; ++i) {
+    const __m256 v = _mm256_loadu_ps(values + i * 8);
+    const __m128i bits = type == DType::BF16
+                             ? to_bfloat16(v)
+                             : _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out) + i, bits);
+  }
+}
+
+SPYRE_AVX2 void widen_eights(DType type, const std::byte* values, std::int64_t eights, float* out) {
+  for (std::int64_t i = 0; i < eights; ++i) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values) + i);
+    const __m256 v = type == DType::BF16
+                         ? _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16))
+                         : _mm256_cvtph_ps(bits);
+    _mm256_storeu_ps(out + i * 8, v);
+  }
+}
+
+}  // namespace
+
+const ProductLoops& product_loops(DType type) {
+  static const ProductLoops full = choose_loops(false), bfloat16 = choose_loops(true), none;
+  if (!is_float(type) || type == DType::F64) return none;
+  return type == DType::BF16 ? bfloat16 : full;
+}
+
+SPYRE_AVX2 void transpose_words(const std::byte* source, std::int64_t source_row, std::byte* target,
+                                std::int64_t target_row) {
+  __m256 pairs[8], quads[8];
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const std::byte* const even_row = source + 2 * i * source_row;
+    const __m256 even = _mm256_loadu_ps(reinterpret_cast<const float*>(even_row)),
+                 odd = _mm256_loadu_ps(reinterpret_cast<const float*>(even_row + source_row));
+    pairs[2 * i] = _mm256_unpacklo_ps(even, odd);
+    pairs[2 * i + 1] = _mm256_unpackhi_ps(even, odd);
+  }
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) {
+      const __m256 a = pairs[4 * i + j], b = pairs[4 * i + 2 + j];
+      quads[4 * i + 2 * j] = _mm256_shuffle_ps(a, b, 0b01'00'01'00);
+      quads[4 * i + 2 * j + 1] = _mm256_shuffle_ps(a, b, 0b11'10'11'10);
+    }
+  for (int i = 0; i < 4; ++i) {
+    auto* const out = reinterpret_cast<float*>(target);
+    _mm256_storeu_ps(out + i * target_row, _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20));
+    _mm256_storeu_ps(out + (i + 4) * target_row,
+                     _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31));
+  }
+}
+
+SPYRE_AVX2 void interleave(const std::uint16_t* even, const std::uint16_t* odd, std::int64_t count,
+                           std::byte* out) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(even + i)),
+                  b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(odd + i));
+    auto* const to = reinterpret_cast<__m128i*>(out + i * 4);
+    _mm_storeu_si128(to, _mm_unpacklo_epi16(a, b));
+    _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(a, b));
+  }
+  for (; i < count; ++i) {
+    const std::uint32_t both = even[i] | std::uint32_t{odd[i]} << 16;
+    std::memcpy(out + i * 4, &both, sizeof both);
+  }
+}
+
+void round_row(DType type, const float* values, std::int64_t count, std::byte* out) {
+  round_eights(type, values, count / 8, out);
+  for (std::int64_t i = count / 8 * 8; i < count; ++i) {
+    const std::uint16_t bits =
+        type == DType::BF16 ? bfloat16_bits(values[i]) : float16_bits(values[i]);
+    std::memcpy(out + 2 * i, &bits, sizeof bits);
+  }
+}
+
+void widen_row(DType type, const std::byte* values, std::int64_t count, float* out) {
+  widen_eights(type, values, count / 8, out);
+  for (std::int64_t i = count / 8 * 8; i < count; ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, values + 2 * i, sizeof bits);
+    out[i] = type == DType::BF16 ? bfloat16_value(bits) : float16_value(bits);
+  }
+}
+
+}  // namespace spyre::kernels

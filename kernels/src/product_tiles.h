@@ -1,0 +1,45 @@
+// spyre/kernels/product_tiles.h — the inner loops of matrix products, per instruction set.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "spyre/base/dtype.h"
+
+namespace spyre::kernels {
+
+/// One tile of the result: `steps` words of each of its rows times as many rows of packed columns.
+/// A word is a float32, or two bfloat16 that are multiplied together. Writes whole rows of columns.
+struct ProductTile {
+  std::int64_t steps = 0;
+  const std::byte* left = nullptr;
+  std::int64_t row_bytes = 0, step_bytes = 0;  // of `left`
+  const std::byte* right = nullptr;
+  float* out = nullptr;
+  std::int64_t out_row = 0;  // elements
+};
+
+/// The inner loops for one element type on this CPU. Immutable, static.
+struct ProductLoops {
+  std::int64_t columns = 0;                              // of a tile
+  std::int64_t word_steps = 1;                           // steps of k in a word
+  std::span<void (*const)(const ProductTile&)> by_rows;  // [rows - 1]
+  std::int64_t rows() const { return static_cast<std::int64_t>(by_rows.size()); }
+};
+
+/// None (no rows) if the CPU or the type is not supported.
+const ProductLoops& product_loops(DType type);
+
+/// 8 x 8 words: target[j * target_row + i] = source[i][j]. `source_row` in bytes, `target_row` in
+/// words.
+void transpose_words(const std::byte* source, std::int64_t source_row, std::byte* target,
+                     std::int64_t target_row);
+/// Words even[i] | odd[i] << 16, `count` of them.
+void interleave(const std::uint16_t* even, const std::uint16_t* odd, std::int64_t count,
+                std::byte* out);
+/// Rounds `count` neighbours to float16 or bfloat16, to nearest even.
+void round_row(DType type, const float* values, std::int64_t count, std::byte* out);
+/// Converts `count` neighbours of float16 or bfloat16.
+void widen_row(DType type, const std::byte* values, std::int64_t count, float* out);
+
+}  // namespace spyre::kernels
