@@ -8,7 +8,7 @@
 
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
-#include "spyre/kernels/float16.h"
+#include "spyre/base/float16.h"
 
 namespace spyre::kernels {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cpu_features.h"
-#include "spyre/kernels/float16.h"
+#include "spyre/base/float16.h"
 
 namespace spyre::kernels {
 namespace {

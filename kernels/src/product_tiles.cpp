@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cpu_features.h"
-#include "spyre/kernels/float16.h"
+#include "spyre/base/float16.h"
 
 #define SPYRE_AVX2 [[gnu::target("avx2,fma,f16c")]]
 #define SPYRE_AVX512 [[gnu::target("avx512f")]]

@@ -11,7 +11,7 @@
 
 #include "spec_builder.h"
 #include "spyre/base/error.h"
-#include "spyre/kernels/float16.h"
+#include "spyre/base/float16.h"
 #include "spyre/kernels/kernel.h"
 
 namespace spyre::kernels {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "spyre/kernels/float16.h"
+#include "spyre/base/float16.h"
 
 namespace spyre::kernels {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "spyre/kernels/float16.h"
+#include "spyre/base/float16.h"
 
 namespace spyre::lazy {
 namespace {
@@ -22,8 +22,8 @@ Input Input::of_double(double value, DType type) {
     case DType::F64: bits = std::bit_cast<std::uint64_t>(value); break;
     case DType::F32: bits = std::bit_cast<std::uint32_t>(static_cast<float>(value)); break;
     // Through float32, as PyTorch converts a Python number.
-    case DType::F16: bits = kernels::float16_bits(static_cast<float>(value)); break;
-    case DType::BF16: bits = kernels::bfloat16_bits(static_cast<float>(value)); break;
+    case DType::F16: bits = float16_bits(static_cast<float>(value)); break;
+    case DType::BF16: bits = bfloat16_bits(static_cast<float>(value)); break;
     case DType::Bool: bits = value != 0 ? 1 : 0; break;
     // Outside int64 (and NaN): what x86 conversion gives, without undefined behaviour.
     default:

@@ -1,9 +1,9 @@
-// spyre/kernels/float16.h — float16 and bfloat16 storage to and from float32, in plain integer arithmetic.
+// spyre/base/float16.h — float16 and bfloat16 storage to and from float32, in plain integer arithmetic.
 #pragma once
 #include <bit>
 #include <cstdint>
 
-namespace spyre::kernels {
+namespace spyre {
 
 /// Rounds to nearest even; overflow gives infinity; a NaN keeps its sign and upper payload, quieted.
 constexpr std::uint16_t float16_bits(float value) {
@@ -48,4 +48,4 @@ constexpr float bfloat16_value(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-}  // namespace spyre::kernels
+}  // namespace spyre

@@ -1,12 +1,12 @@
-// spyre/kernels/float16_test.cpp — every 16-bit pattern survives, and rounding is to nearest even.
-#include "spyre/kernels/float16.h"
+// spyre/base/float16_test.cpp — every 16-bit pattern survives, and rounding is to nearest even.
+#include "spyre/base/float16.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-namespace spyre::kernels {
+namespace spyre {
 namespace {
 
 TEST(Float16, EveryPatternSurvivesARoundTrip) {
@@ -57,4 +57,4 @@ TEST(BFloat16, RoundsToNearestEvenAndKeepsNan) {
 }
 
 }  // namespace
-}  // namespace spyre::kernels
+}  // namespace spyre
