@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the parts of docs/ that are said in the code already: layers, environment variables, ops.
+"""Writes the parts of docs/ that are said in the code already: layers, environment variables, ops, layouts.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `--check` writes nothing and fails if a
 part is stale; a test runs that.
@@ -8,6 +8,8 @@ part is stale; a test runs that.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import re
 import sys
 from collections.abc import Callable
@@ -85,7 +87,51 @@ def ops() -> str:
     return table(["op", "PyTorch", "computed in", "error (ulp)", "meaning"], rows)
 
 
-PARTS: dict[str, Callable[[], str]] = {"layers": layers, "environment": environment, "ops": ops}
+def example(*arguments: str) -> str:
+    """What `python -m torch_spyre.layouts` prints, below the command."""
+    from torch_spyre import layouts
+
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        layouts.main(arguments)
+    return f"```text\n$ python -m torch_spyre.layouts {' '.join(arguments)}\n{shown.getvalue()}```\n"
+
+
+def dtype_formats() -> str:
+    """What each torch dtype is on both sides of a transfer."""
+    import torch
+    from torch_spyre import layouts
+
+    dtypes = ["float16", "bfloat16", "float32", "bool", "int64", "int32", "int16", "int8", "uint8"]
+    rows = []
+    for name in [*dtypes, "float8_e4m3fn", "float8_e5m2fnuz"]:
+        dtype = getattr(torch, name)
+        formats = layouts.get_host_dtype(dtype).name, layouts.get_device_dtype(dtype).name
+        rows.append([code(name), *map(code, formats), str(layouts.get_elem_in_stick(dtype))])
+    return table(["torch dtype", "on the host", "on the card", "elements in a stick"], rows)
+
+
+def conversions() -> str:
+    """To which formats each format converts."""
+    from torch_spyre import layouts
+
+    targets: dict[str, list[str]] = {}
+    for source, target in layouts.conversions():
+        targets.setdefault(source.name, []).append(code(target.name))
+    return table(["from", "to"], [[code(source), ", ".join(names)] for source, names in targets.items()])
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "layers": layers,
+    "environment": environment,
+    "ops": ops,
+    "layout_rows": lambda: example("512", "240"),
+    "layout_columns": lambda: example("512", "256", "--order", "1,0"),
+    "layout_sparse": lambda: example("512", "256", "--order", "0,1,-1"),
+    "layout_small": lambda: example("131072", "64", "2", "2"),
+    "dtype_formats": dtype_formats,
+    "conversions": conversions,
+}
 
 
 def refreshed(text: str) -> str:

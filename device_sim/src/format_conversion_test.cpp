@@ -17,7 +17,7 @@ namespace spyre::device_sim {
 namespace {
 
 using enum DataFormat;
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 template <class To, class From>
@@ -66,7 +66,7 @@ TEST(FormatConversion, EqualFormatsKeepTheirBytes) {
 }
 
 TEST(FormatConversion, ToAndFromDlfloat16) {
-  const std::vector<float> values{1.0F, -0.5903F, 65504.0F, kInf, kNan, 1e-20F};
+  const std::vector<float> values{1.0F, -0.5903F, 65504.0F, kInfinity, kNan, 1e-20F};
   std::vector<std::uint16_t> codes;
   for (const float v : values) codes.push_back(dlfloat16_bits(v));
   EXPECT_EQ(convert<std::uint16_t>(IeeeFp32, Sen169Fp16, values), codes);
@@ -105,11 +105,11 @@ TEST(FormatConversion, Bfloat16LosesRange) {
 }
 
 TEST(FormatConversion, FloatsToIntegersGoTowardZeroAndStopAtTheEnds) {
-  const std::vector<float> values{2.9F, -2.9F, 1e9F, -kInf, kNan, -0.5F};
+  const std::vector<float> values{2.9F, -2.9F, 1e9F, -kInfinity, kNan, -0.5F};
   EXPECT_EQ(convert<std::int8_t>(IeeeFp32, SenInt8, values),
             (std::vector<std::int8_t>{2, -2, 127, -128, 0, 0}));
   std::vector<std::uint16_t> codes;
-  for (const float v : {2.9F, -2.9F, 1e6F, -kInf}) codes.push_back(dlfloat16_bits(v));
+  for (const float v : {2.9F, -2.9F, 1e6F, -kInfinity}) codes.push_back(dlfloat16_bits(v));
   EXPECT_EQ(convert<std::int16_t>(Sen169Fp16, SenInt16, codes),
             (std::vector<std::int16_t>{2, -2, 32767, 0}));
   EXPECT_EQ(convert<std::int64_t>(Sen169Fp16, IeeeInt64, std::vector{kDlfloat16Max}),

@@ -122,10 +122,27 @@ def is_initialized() -> bool:
     return "torch_spyre._C" in sys.modules and bool(engine().is_initialized())
 
 
-def __getattr__(name: str) -> bool:
-    """`_initialized`, by which torch.utils.checkpoint decides to keep the device's random state for the second run."""
+# Names of torch_spyre.layouts, which is loaded when one of them is first used.
+_LAYOUT_NAMES = frozenset(
+    [
+        "DataFormats",
+        "ElementArrangement",
+        "SpyreTensorLayout",
+        "encode_constant",
+        "get_device_dtype",
+        "get_elem_in_stick",
+    ]
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Layouts on demand, and `_initialized`, by which torch.utils.checkpoint knows to keep the random state."""
     if name == "_initialized":
         return is_initialized()
+    if name in _LAYOUT_NAMES:
+        from . import layouts
+
+        return getattr(layouts, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,14 +1,20 @@
-// python/csrc/hooks/module.cpp — torch_spyre._hooks: loaded by `import torch`, so it links torch and nothing of ours.
+// python/csrc/hooks/module.cpp — torch_spyre._hooks: loaded by `import torch`, so it has only what needs no runtime.
 #include <pybind11/pybind11.h>
 
+#include "bindings.h"
 #include "hooks/dormant.h"
+#include "layouts/layout_bindings.h"
 #include "spyre/engine/device_count.h"
 
 PYBIND11_MODULE(_hooks, module) {
   namespace py = pybind11;
   module.doc() =
       "Tells PyTorch that the spyre device exists; loads the device itself at first use.";
+  spyre::python::register_error_types();
   spyre::python::register_dormant_device();
+  spyre::python::bind_formats(module);
+  spyre::python::bind_tensor_layout(module);
+  spyre::python::bind_copy_nests(module);
   module.def("device_count", &spyre::engine::device_count, "The cards that this process sees.");
   module.attr("awake") = py::capsule(&spyre::python::awake(), spyre::python::kAwakeCapsule);
 }

@@ -12,14 +12,23 @@ struct Float8Kind {
   int bias = 0;
   std::uint8_t largest = 0, nan = 0;
   bool signed_zero_and_nan = false;  // false: one zero, and the code of -0 is the NaN
+  std::uint8_t beyond = 0;           // what a number above the largest becomes: that, or NaN
 };
 
-inline constexpr Float8Kind kFloat8E4m3fn{
-    .fraction_bits = 3, .bias = 7, .largest = 0x7e, .nan = 0x7f, .signed_zero_and_nan = true};
-inline constexpr Float8Kind kFloat8E5m2fnuz{
-    .fraction_bits = 2, .bias = 16, .largest = 0x7f, .nan = 0x80, .signed_zero_and_nan = false};
+inline constexpr Float8Kind kFloat8E4m3fn{.fraction_bits = 3,
+                                          .bias = 7,
+                                          .largest = 0x7e,
+                                          .nan = 0x7f,
+                                          .signed_zero_and_nan = true,
+                                          .beyond = 0x7e};
+inline constexpr Float8Kind kFloat8E5m2fnuz{.fraction_bits = 2,
+                                            .bias = 16,
+                                            .largest = 0x7f,
+                                            .nan = 0x80,
+                                            .signed_zero_and_nan = false,
+                                            .beyond = 0x80};
 
-/// Rounds to nearest even; what rounds beyond the largest value becomes a NaN.
+/// Rounds to nearest even. Infinities lie beyond the largest value.
 constexpr std::uint8_t float8_bits(const Float8Kind& kind, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 24) & 0x80U, magnitude = bits & 0x7fffffffU;
@@ -27,7 +36,8 @@ constexpr std::uint8_t float8_bits(const Float8Kind& kind, float value) {
     const bool keeps = kind.signed_zero_and_nan || (code != 0 && code != kind.nan);
     return static_cast<std::uint8_t>(keeps ? code | sign : code);
   };
-  if (magnitude >= 0x7f800000U) return with_sign(kind.nan);
+  if (magnitude > 0x7f800000U) return with_sign(kind.nan);
+  if (magnitude == 0x7f800000U) return with_sign(kind.beyond);
   const int exponent = static_cast<int>(magnitude >> 23) - 127 + kind.bias;
   const bool normal = exponent >= 1;
   // Bits to drop: more as the result becomes subnormal.
@@ -38,7 +48,7 @@ constexpr std::uint8_t float8_bits(const Float8Kind& kind, float value) {
              : (magnitude & 0x7fffffU) | 0x800000U;
   const std::uint32_t odd = (significand >> drop) & 1U;
   const std::uint32_t code = (significand + (1U << (drop - 1)) - 1 + odd) >> drop;
-  return with_sign(code > kind.largest ? kind.nan : code);
+  return with_sign(code > kind.largest ? kind.beyond : code);
 }
 
 constexpr float float8_value(const Float8Kind& kind, std::uint8_t bits) {
