@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> report.Document:
     taking_part = contestants(arguments.peers)
     if arguments.installed_only:
         taking_part = [c for c in taking_part if not c.recycled]
-    limits = machine.measure_limits(arguments.threads)
+    limits = machine.measure_limits(arguments.threads, runs=1 if arguments.quick else 2)
     document: report.Document = {
         "schema": report.SCHEMA,
         "machine": machine.describe(arguments.threads),

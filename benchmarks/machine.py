@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -95,8 +96,8 @@ class Limits:
         return bounds[binding], binding
 
 
-def measure_limits(threads: int) -> Limits | None:
-    """The better of two runs; None where they cannot be measured."""
+def measure_limits(threads: int, runs: int = 2) -> Limits | None:
+    """The best of several runs; None where they cannot be measured."""
     program = build_program()
     if program is None:
         return None
@@ -106,4 +107,4 @@ def measure_limits(threads: int) -> Limits | None:
         done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=True)
         return Limits.from_json(json.loads(done.stdout))
 
-    return measured().best_of(measured())
+    return functools.reduce(Limits.best_of, (measured() for _ in range(runs)))
