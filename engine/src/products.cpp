@@ -76,8 +76,17 @@ bool tiles(c10::ScalarType type, std::int64_t m, std::int64_t k, std::int64_t n)
   return is_reduced_float(native) || (m > kVector && n >= kNarrow);
 }
 
-/// out = a x b, of two or three dimensions each.
+/// Whether few rows meet a matrix that is read in place as the left operand, as the weights of a
+/// layer are, but would have to be packed as the right one.
+bool better_transposed(const Tensor& a, const Tensor& b) {
+  constexpr std::int64_t kFewRows = 64;
+  return a.dim() == 2 && a.size(0) <= kFewRows && b.size(1) >= 2 * a.size(0) && b.stride(0) == 1;
+}
+
+/// out = a x b, of two or three dimensions each. The chain of an element does not depend on which
+/// operand is called the left one.
 void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out) {
+  if (better_transposed(a, b)) return tiled_product(b.t(), a.t(), out.t());
   const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
   const std::int64_t batches = a.dim() == 3 ? a.size(0) : 1;
   const bool shared = b.dim() == 2 || b.stride(0) == 0;

@@ -23,33 +23,34 @@ struct Lanes {
 };
 
 std::int64_t words_of(const Product& p) {
-  const std::int64_t steps = product_loops(p.type).word_steps;
+  const std::int64_t steps = product_loops(p.type, p.n).word_steps;
   return (p.k + steps - 1) / steps;
 }
 
-/// Neighbours along the lanes: whole rows are copied, widened, or interleaved in pairs.
+/// Neighbours along the lanes: runs of them are copied, widened, or interleaved in pairs.
 class StepPacker {
  public:
   StepPacker(const Product& p, const Lanes& lanes)
-      : type_(p.type), k_(p.k), pairs_(product_loops(p.type).word_steps == 2), lanes_(lanes) {}
+      : type_(p.type), k_(p.k), pairs_(product_loops(p.type, p.n).word_steps == 2), lanes_(lanes) {}
 
   void pack(std::int64_t word, std::byte* out) const {
-    if (pairs_) return pack_pair(word, out);
-    const std::byte* row = step(word);
-    if (type_ == DType::F32) std::memcpy(out, row, static_cast<std::size_t>(lanes_.count * kWord));
-    else widen_row(type_, row, lanes_.count, reinterpret_cast<float*>(out));
+    if (pairs_) {
+      const bool whole = 2 * word + 1 < k_;
+      interleave(step(2 * word), whole ? step(2 * word + 1) : kZeros.data(), lanes_.count, out);
+    } else if (type_ != DType::F32) {
+      widen_row(type_, step(word), lanes_.count, reinterpret_cast<float*>(out));
+    } else if (lanes_.count == kMostColumns) {  // known to the compiler: no call
+      std::memcpy(out, step(word), kMostColumns * kWord);
+    } else {
+      std::memcpy(out, step(word), static_cast<std::size_t>(lanes_.count * kWord));
+    }
   }
 
  private:
+  static constexpr std::array<std::byte, kMostColumns * 2> kZeros{};
+
   const std::byte* step(std::int64_t number) const {
     return lanes_.data + number * lanes_.step_stride * size_of(type_);
-  }
-  void pack_pair(std::int64_t word, std::byte* out) const {
-    std::array<std::uint16_t, kMostColumns> even, odd{};
-    const auto bytes = static_cast<std::size_t>(lanes_.count) * sizeof(even[0]);
-    std::memcpy(even.data(), step(2 * word), bytes);
-    if (2 * word + 1 < k_) std::memcpy(odd.data(), step(2 * word + 1), bytes);
-    interleave(even.data(), odd.data(), lanes_.count, out);
   }
 
   DType type_;
@@ -60,7 +61,7 @@ class StepPacker {
 
 /// The word of one lane, from anywhere.
 std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t lane, std::int64_t word) {
-  const std::int64_t steps = product_loops(p.type).word_steps, size = size_of(p.type);
+  const std::int64_t steps = product_loops(p.type, p.n).word_steps, size = size_of(p.type);
   const auto element = [&](std::int64_t step) {
     return lanes.data + (lane * lanes.lane_stride + step * lanes.step_stride) * size;
   };
@@ -93,7 +94,7 @@ void pack_words(const Product& p, const Lanes& lanes, std::int64_t first, std::i
 /// Neighbours along k that are words already: transposed in blocks.
 void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
   constexpr std::int64_t kBlock = 8, kLine = 16;  // words: of a block, of a line of the cache
-  const std::int64_t steps = product_loops(p.type).word_steps, size = size_of(p.type);
+  const std::int64_t steps = product_loops(p.type, p.n).word_steps, size = size_of(p.type);
   const std::int64_t words = p.k / steps / kLine * kLine, whole = lanes.count / kBlock * kBlock;
   const auto row = [&](std::int64_t lane) { return lanes.data + lane * lanes.lane_stride * size; };
   for (std::int64_t w = 0; w < words; w += kLine) {
@@ -111,10 +112,11 @@ void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, s
 /// out[word * pitch + lane], for all of k.
 void pack_lanes(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
   const bool words_in_memory =
-      size_of(p.type) * product_loops(p.type).word_steps == static_cast<std::int64_t>(kWord);
+      size_of(p.type) * product_loops(p.type, p.n).word_steps == static_cast<std::int64_t>(kWord);
   if (lanes.lane_stride == 1 || lanes.count == 1) {
     const StepPacker packer(p, lanes);
-    for (std::int64_t w = 0; w < words_of(p); ++w) packer.pack(w, out + w * pitch * kWord);
+    for (std::int64_t w = 0, words = words_of(p); w < words; ++w)
+      packer.pack(w, out + w * pitch * kWord);
   } else if (lanes.step_stride == 1 && words_in_memory) {
     pack_transposed(p, lanes, pitch, out);
   } else {
@@ -131,22 +133,23 @@ class Multiplication {
  public:
   Multiplication(const Product& product, const MatrixView& left, const MatrixView& out)
       : product_(product),
-        loops_(product_loops(product.type)),
+        loops_(product_loops(product.type, product.n)),
         words_(words_of(product)),
         left_(left),
         out_(out) {}
 
   /// Whether the inner loop can read the left operand where it lies.
   bool reads_in_place() const {
-    const std::int64_t size = size_of(product_.type), row = left_.row_stride * size;
-    const bool words = size * loops_.word_steps == kWord && product_.k % loops_.word_steps == 0;
-    const bool crowded = row % kSetBytes == 0 && product_.n >= kCrowdedColumns;
-    return words && (left_.column_stride == 1 || product_.k == 1) && !crowded;
+    const bool words =
+        size_of(product_.type) * loops_.word_steps == kWord && product_.k % loops_.word_steps == 0;
+    const bool worth_packing = crowded() && product_.n >= kCrowdedColumns;
+    return words && (left_.column_stride == 1 || product_.k == 1) && !worth_packing;
   }
 
   void run(std::int64_t first_row, std::int64_t rows, const std::byte* packed, std::int64_t first,
            std::int64_t last, std::byte* scratch) const {
-    const std::int64_t tiles = (rows + loops_.rows() - 1) / loops_.rows();
+    const std::int64_t most = scratch == nullptr && crowded() ? kUncrowdedRows : loops_.rows(),
+                       tiles = (rows + most - 1) / most;
     const auto begin = [&](std::int64_t tile) { return first_row + rows * tile / tiles; };
     if (scratch != nullptr)
       for (std::int64_t t = 0; t < tiles; ++t)
@@ -162,7 +165,10 @@ class Multiplication {
   std::int64_t tile_bytes() const { return words_ * loops_.rows() * kWord; }
 
  private:
-  static constexpr std::int64_t kCrowdedColumns = 256;  // fewer do not pay for packing the rows
+  static constexpr std::int64_t kCrowdedColumns = 256;  // fewer do not pay for packing the rows,
+  static constexpr std::int64_t kUncrowdedRows = 6;     // and then only so many rows go together
+
+  bool crowded() const { return left_.row_stride * size_of(product_.type) % kSetBytes == 0; }
 
   void pack_rows(std::int64_t first, std::int64_t last, std::byte* out) const {
     pack_lanes(
@@ -196,14 +202,16 @@ class Multiplication {
   }
 
   void store_row(const float* values, std::int64_t width, std::byte* target) const {
+    const bool rounds = product_.result != DType::F32, dense = out_.column_stride == 1;
+    if (rounds && dense) return round_row(product_.result, values, width, target);
     const std::int64_t size = size_of(product_.result);
     std::array<std::byte, kMostColumns * kWord> rounded;
-    const std::byte* source = reinterpret_cast<const std::byte*>(values);
-    if (product_.result != DType::F32) {
+    const auto* source = reinterpret_cast<const std::byte*>(values);
+    if (rounds) {
       round_row(product_.result, values, width, rounded.data());
       source = rounded.data();
     }
-    if (out_.column_stride == 1) {
+    if (dense) {
       std::memcpy(target, source, static_cast<std::size_t>(width * size));
       return;
     }
@@ -220,16 +228,16 @@ class Multiplication {
 
 }  // namespace
 
-bool Product::supports(DType type) { return product_loops(type).rows() != 0; }
+bool Product::supports(DType type) { return product_loops(type, 1).rows() != 0; }
 
-std::int64_t Product::tile_columns() const { return product_loops(type).columns; }
+std::int64_t Product::tile_columns() const { return product_loops(type, n).columns; }
 
 Bytes Product::tile_bytes() const {
   return {static_cast<std::uint64_t>(words_of(*this) * tile_columns() * kWord)};
 }
 
 Bytes Product::left_bytes(std::int64_t rows) const {
-  const std::int64_t tile_rows = product_loops(type).rows();
+  const std::int64_t tile_rows = product_loops(type, n).rows();
   const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
   return {static_cast<std::uint64_t>(tiles * words_of(*this) * tile_rows * kWord)};
 }
@@ -252,7 +260,7 @@ void Product::multiply(const MatrixView& left, std::int64_t rows, const std::byt
   const Multiplication work(*this, left, out);
   if (work.reads_in_place()) return work.run(0, rows, packed, first, last, nullptr);
   const auto fitting =
-      static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() * product_loops(type).rows();
+      static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() * product_loops(type, n).rows();
   ensure(fitting > 0, "a tile of rows fits the scratchpad");
   for (std::int64_t row = 0; row < rows; row += fitting)
     work.run(row, std::min(fitting, rows - row), packed, first, last, scratch.data());

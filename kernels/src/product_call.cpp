@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kPackTiles = 4;     // tiles that one item packs
 constexpr std::int64_t kGroupTiles = 64;   // at most, of columns in one item
-constexpr std::int64_t kEnoughItems = 24;  // then columns need not be divided further
+constexpr std::int64_t kEnoughItems = 16;  // then columns need not be divided further
 constexpr Bytes kLocalTiles{512 << 10};    // plain tiles that are packed at a time
 constexpr Bytes kAlignment = 64_B;
 

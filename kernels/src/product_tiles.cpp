@@ -26,97 +26,100 @@ std::int32_t word_at(const std::byte* p) {
   return word;
 }
 
-template <int Rows> SPYRE_AVX512 void avx512_tile(const ProductTile& t) {
-  __m512 sum[Rows][2];
-  for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+template <int Rows, int Vectors> SPYRE_AVX512 void avx512_tile(const ProductTile& t) {
+  __m512 sum[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
   const std::byte *left = t.left, *right = t.right;
   const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
   for (std::int64_t step = t.steps; step > 0; --step) {
-    const __m512 b0 = _mm512_loadu_ps(right), b1 = _mm512_loadu_ps(right + 64);
+    __m512 b[Vectors];
+    for (int v = 0; v < Vectors; ++v) b[v] = _mm512_loadu_ps(right + 64 * v);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const __m512 a = _mm512_castsi512_ps(_mm512_set1_epi32(word_at(left + r * row_bytes)));
-      sum[r][0] = _mm512_fmadd_ps(a, b0, sum[r][0]);
-      sum[r][1] = _mm512_fmadd_ps(a, b1, sum[r][1]);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_fmadd_ps(a, b[v], sum[r][v]);
     }
     left += step_bytes;
-    right += 128;
+    right += 64 * Vectors;
   }
-  for (int r = 0; r < Rows; ++r) {
-    _mm512_storeu_ps(t.out + r * t.out_row, sum[r][0]);
-    _mm512_storeu_ps(t.out + r * t.out_row + 16, sum[r][1]);
-  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) _mm512_storeu_ps(t.out + r * t.out_row + 16 * v, sum[r][v]);
 }
 
-template <int Rows> SPYRE_AVX512_BF16 void avx512_bf16_tile(const ProductTile& t) {
-  __m512 sum[Rows][2];
-  for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+template <int Rows, int Vectors> SPYRE_AVX512_BF16 void avx512_bf16_tile(const ProductTile& t) {
+  __m512 sum[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
   const std::byte *left = t.left, *right = t.right;
   const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
   for (std::int64_t step = t.steps; step > 0; --step) {
-    const auto b0 = (__m512bh)_mm512_loadu_si512(right);
-    const auto b1 = (__m512bh)_mm512_loadu_si512(right + 64);
+    __m512bh b[Vectors];
+    for (int v = 0; v < Vectors; ++v) b[v] = (__m512bh)_mm512_loadu_si512(right + 64 * v);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const auto a = (__m512bh)_mm512_set1_epi32(word_at(left + r * row_bytes));
-      sum[r][0] = _mm512_dpbf16_ps(sum[r][0], a, b0);
-      sum[r][1] = _mm512_dpbf16_ps(sum[r][1], a, b1);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], a, b[v]);
     }
     left += step_bytes;
-    right += 128;
+    right += 64 * Vectors;
   }
-  for (int r = 0; r < Rows; ++r) {
-    _mm512_storeu_ps(t.out + r * t.out_row, sum[r][0]);
-    _mm512_storeu_ps(t.out + r * t.out_row + 16, sum[r][1]);
-  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) _mm512_storeu_ps(t.out + r * t.out_row + 16 * v, sum[r][v]);
 }
 
-template <int Rows> SPYRE_AVX2 void avx2_tile(const ProductTile& t) {
-  __m256 sum[Rows][2];
-  for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+template <int Rows, int Vectors> SPYRE_AVX2 void avx2_tile(const ProductTile& t) {
+  __m256 sum[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_setzero_ps();
   const std::byte* left = t.left;
   const auto* right = reinterpret_cast<const float*>(t.right);
   const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
   for (std::int64_t step = t.steps; step > 0; --step) {
-    const __m256 b0 = _mm256_loadu_ps(right), b1 = _mm256_loadu_ps(right + 8);
+    __m256 b[Vectors];
+    for (int v = 0; v < Vectors; ++v) b[v] = _mm256_loadu_ps(right + 8 * v);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       const __m256 a = _mm256_castsi256_ps(_mm256_set1_epi32(word_at(left + r * row_bytes)));
-      sum[r][0] = _mm256_fmadd_ps(a, b0, sum[r][0]);
-      sum[r][1] = _mm256_fmadd_ps(a, b1, sum[r][1]);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_fmadd_ps(a, b[v], sum[r][v]);
     }
     left += step_bytes;
-    right += 16;
+    right += 8 * Vectors;
   }
-  for (int r = 0; r < Rows; ++r) {
-    _mm256_storeu_ps(t.out + r * t.out_row, sum[r][0]);
-    _mm256_storeu_ps(t.out + r * t.out_row + 8, sum[r][1]);
-  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) _mm256_storeu_ps(t.out + r * t.out_row + 8 * v, sum[r][v]);
 }
 
 using Loop = void (*)(const ProductTile&);
-template <int... Rows>
+template <int Vectors, int... Rows>
 constexpr std::array<Loop, sizeof...(Rows)> avx512_tiles(std::integer_sequence<int, Rows...>) {
-  return {avx512_tile<Rows + 1>...};
+  return {avx512_tile<Rows + 1, Vectors>...};
 }
-template <int... Rows>
+template <int Vectors, int... Rows>
 constexpr std::array<Loop, sizeof...(Rows)> avx512_bf16_tiles(std::integer_sequence<int, Rows...>) {
-  return {avx512_bf16_tile<Rows + 1>...};
+  return {avx512_bf16_tile<Rows + 1, Vectors>...};
 }
-template <int... Rows>
+template <int Vectors, int... Rows>
 constexpr std::array<Loop, sizeof...(Rows)> avx2_tiles(std::integer_sequence<int, Rows...>) {
-  return {avx2_tile<Rows + 1>...};
+  return {avx2_tile<Rows + 1, Vectors>...};
 }
-constexpr auto kAvx512 = avx512_tiles(std::make_integer_sequence<int, 12>{});
-constexpr auto kAvx512Bf16 = avx512_bf16_tiles(std::make_integer_sequence<int, 12>{});
-constexpr auto kAvx2 = avx2_tiles(std::make_integer_sequence<int, 6>{});
+using Twelve = std::make_integer_sequence<int, 12>;
+constexpr auto kAvx512 = avx512_tiles<2>(Twelve{}), kAvx512Narrow = avx512_tiles<1>(Twelve{});
+constexpr auto kAvx512Bf16 = avx512_bf16_tiles<2>(Twelve{}),
+               kAvx512Bf16Narrow = avx512_bf16_tiles<1>(Twelve{});
+constexpr auto kAvx2 = avx2_tiles<2>(std::make_integer_sequence<int, 6>{});
 
-ProductLoops choose_loops(bool bfloat16) {
+struct LoopChoice {
+  ProductLoops wide, narrow;
+};
+
+LoopChoice choose_loops(DType type) {
   if (cpu_runs(Isa::Avx512)) {
-    if (bfloat16 && cpu_multiplies_bfloat16()) return {32, 2, kAvx512Bf16};
-    return {32, 1, kAvx512};
+    if (type == DType::BF16 && cpu_multiplies_bfloat16())
+      return {{32, 2, kAvx512Bf16}, {16, 2, kAvx512Bf16Narrow}};
+    return {{32, 1, kAvx512}, {16, 1, kAvx512Narrow}};
   }
-  if (cpu_runs(Isa::Avx2)) return {16, 1, kAvx2};
+  if (cpu_runs(Isa::Avx2)) return {{16, 1, kAvx2}, {16, 1, kAvx2}};
   return {};
 }
 
@@ -155,10 +158,13 @@ SPYRE_AVX2 void widen_eights(DType type, const std::byte* values, std::int64_t e
 
 }  // namespace
 
-const ProductLoops& product_loops(DType type) {
-  static const ProductLoops full = choose_loops(false), bfloat16 = choose_loops(true), none;
-  if (!is_float(type) || type == DType::F64) return none;
-  return type == DType::BF16 ? bfloat16 : full;
+const ProductLoops& product_loops(DType type, std::int64_t columns) {
+  static const LoopChoice full = choose_loops(DType::F32), bfloat16 = choose_loops(DType::BF16),
+                          none;
+  const LoopChoice& choice = !is_float(type) || type == DType::F64 ? none
+                             : type == DType::BF16                 ? bfloat16
+                                                                   : full;
+  return columns <= choice.narrow.columns ? choice.narrow : choice.wide;
 }
 
 SPYRE_AVX2 void transpose_words(const std::byte* source, std::int64_t source_row, std::byte* target,
@@ -185,19 +191,19 @@ SPYRE_AVX2 void transpose_words(const std::byte* source, std::int64_t source_row
   }
 }
 
-SPYRE_AVX2 void interleave(const std::uint16_t* even, const std::uint16_t* odd, std::int64_t count,
+SPYRE_AVX2 void interleave(const std::byte* even, const std::byte* odd, std::int64_t count,
                            std::byte* out) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(even + i)),
-                  b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(odd + i));
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(even + i * 2)),
+                  b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(odd + i * 2));
     auto* const to = reinterpret_cast<__m128i*>(out + i * 4);
     _mm_storeu_si128(to, _mm_unpacklo_epi16(a, b));
     _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(a, b));
   }
   for (; i < count; ++i) {
-    const std::uint32_t both = even[i] | std::uint32_t{odd[i]} << 16;
-    std::memcpy(out + i * 4, &both, sizeof both);
+    std::memcpy(out + i * 4, even + i * 2, 2);
+    std::memcpy(out + i * 4 + 2, odd + i * 2, 2);
   }
 }
 

@@ -27,16 +27,16 @@ struct ProductLoops {
   std::int64_t rows() const { return static_cast<std::int64_t>(by_rows.size()); }
 };
 
-/// None (no rows) if the CPU or the type is not supported.
-const ProductLoops& product_loops(DType type);
+/// Those that suit a right operand of `columns`. None (no rows) if the CPU or the type is not
+/// supported.
+const ProductLoops& product_loops(DType type, std::int64_t columns);
 
 /// 8 x 8 words: target[j * target_row + i] = source[i][j]. `source_row` in bytes, `target_row` in
 /// words.
 void transpose_words(const std::byte* source, std::int64_t source_row, std::byte* target,
                      std::int64_t target_row);
-/// Words even[i] | odd[i] << 16, `count` of them.
-void interleave(const std::uint16_t* even, const std::uint16_t* odd, std::int64_t count,
-                std::byte* out);
+/// Words even[i] | odd[i] << 16 of `count` neighbours of 16 bits.
+void interleave(const std::byte* even, const std::byte* odd, std::int64_t count, std::byte* out);
 /// Rounds `count` neighbours to float16 or bfloat16, to nearest even.
 void round_row(DType type, const float* values, std::int64_t count, std::byte* out);
 /// Converts `count` neighbours of float16 or bfloat16.
