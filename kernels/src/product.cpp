@@ -84,40 +84,50 @@ std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t lane, s
 /// Words from `first` on, one by one, from anywhere.
 void pack_words(const Product& p, const Lanes& lanes, std::int64_t first, std::int64_t pitch,
                 std::byte* out) {
+  const std::int64_t words = words_of(p);
   for (std::int64_t lane = 0; lane < lanes.count; ++lane)
-    for (std::int64_t w = first; w < words_of(p); ++w) {
+    for (std::int64_t w = first; w < words; ++w) {
       const std::uint32_t word = word_at(p, lanes, lane, w);
       std::memcpy(out + (w * pitch + lane) * kWord, &word, sizeof word);
     }
 }
 
-/// Neighbours along k that are words already: transposed in blocks.
+/// 8 lanes by 8 words of elements that are widened on the way.
+void transpose_wide(DType type, const std::byte* source, std::int64_t source_row, std::byte* out,
+                    std::int64_t pitch) {
+  constexpr std::int64_t kBlock = 8;
+  std::array<float, kBlock * kBlock> wide;
+  for (std::int64_t lane = 0; lane < kBlock; ++lane)
+    widen_row(type, source + lane * source_row, kBlock,
+              &wide[static_cast<std::size_t>(lane * kBlock)]);
+  transpose_words(reinterpret_cast<const std::byte*>(wide.data()), kBlock * kWord, out, pitch);
+}
+
+/// Neighbours along k: transposed in blocks.
 void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
   constexpr std::int64_t kBlock = 8, kLine = 16;  // words: of a block, of a line of the cache
-  const std::int64_t steps = product_loops(p.type, p.n).word_steps, size = size_of(p.type);
-  const std::int64_t words = p.k / steps / kLine * kLine, whole = lanes.count / kBlock * kBlock;
-  const auto row = [&](std::int64_t lane) { return lanes.data + lane * lanes.lane_stride * size; };
-  for (std::int64_t w = 0; w < words; w += kLine) {
-    for (std::int64_t lane = 0; lane < whole; lane += kBlock)
-      for (std::int64_t i = w; i < w + kLine; i += kBlock)
-        transpose_words(row(lane) + i * kWord, lanes.lane_stride * size,
-                        out + (i * pitch + lane) * kWord, pitch);
-    for (std::int64_t lane = whole; lane < lanes.count; ++lane)
-      for (std::int64_t i = w; i < w + kLine; ++i)
-        std::memcpy(out + (i * pitch + lane) * kWord, row(lane) + i * kWord, kWord);
-  }
+  const std::int64_t steps = product_loops(p.type, p.n).word_steps, size = size_of(p.type),
+                     word_bytes = size * steps, row_bytes = lanes.lane_stride * size;
+  const std::int64_t words = lanes.count < kBlock ? 0 : p.k / steps / kLine * kLine;
+  for (std::int64_t w = 0; w < words; w += kLine)
+    for (std::int64_t lane = 0; lane < lanes.count; lane += kBlock)
+      for (std::int64_t i = w; i < w + kLine; i += kBlock) {
+        const std::int64_t block = std::min(lane, lanes.count - kBlock);  // the last may overlap
+        const std::byte* const source = lanes.data + block * row_bytes + i * word_bytes;
+        std::byte* const target = out + (i * pitch + block) * kWord;
+        if (word_bytes == kWord) transpose_words(source, row_bytes, target, pitch);
+        else transpose_wide(p.type, source, row_bytes, target, pitch);
+      }
   pack_words(p, lanes, words, pitch, out);
 }
 
 /// out[word * pitch + lane], for all of k.
 void pack_lanes(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
-  const bool words_in_memory =
-      size_of(p.type) * product_loops(p.type, p.n).word_steps == static_cast<std::int64_t>(kWord);
   if (lanes.lane_stride == 1 || lanes.count == 1) {
     const StepPacker packer(p, lanes);
     for (std::int64_t w = 0, words = words_of(p); w < words; ++w)
       packer.pack(w, out + w * pitch * kWord);
-  } else if (lanes.step_stride == 1 && words_in_memory) {
+  } else if (lanes.step_stride == 1) {
     pack_transposed(p, lanes, pitch, out);
   } else {
     pack_words(p, lanes, 0, pitch, out);
