@@ -77,10 +77,12 @@ bool tiles(c10::ScalarType type, std::int64_t m, std::int64_t k, std::int64_t n)
 }
 
 /// Whether few rows meet a matrix that is read in place as the left operand, as the weights of a
-/// layer are, but would have to be packed as the right one.
+/// layer are, but would have to be packed into memory as the right one. Short chains do not pay for
+/// storing the result transposed.
 bool better_transposed(const Tensor& a, const Tensor& b) {
-  constexpr std::int64_t kFewRows = 64;
-  return a.dim() == 2 && a.size(0) <= kFewRows && b.size(1) >= 2 * a.size(0) && b.stride(0) == 1;
+  constexpr std::int64_t kFewRows = 64, kSomeRows = 512, kLongChain = 256;
+  if (a.dim() != 2 || b.stride(0) != 1 || b.size(1) < 2 * a.size(0)) return false;
+  return a.size(0) <= kFewRows || (a.size(0) <= kSomeRows && a.size(1) >= kLongChain);
 }
 
 /// out = a x b, of two or three dimensions each. The chain of an element does not depend on which
