@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .machine import Limits
@@ -42,7 +42,7 @@ class Verdict:
     met: bool
 
     def as_json(self) -> dict[str, Any]:
-        return {**vars(self.gate), "value": self.value, "met": self.met}
+        return {**asdict(self.gate), "value": self.value, "met": self.met}
 
 
 def steady(eager: float | None = None, compiled: float | None = None, jax: float | None = None) -> tuple[Gate, ...]:

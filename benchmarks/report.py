@@ -59,8 +59,12 @@ def mebibytes(count: float) -> str:
     return f"{count / MIB:.0f} MiB"
 
 
+def whole(count: float) -> str:
+    return f"{count:.0f}"
+
+
 # How figures that are no ratios are said.
-SHOWN = {"seconds": duration, "peak_bytes": mebibytes, "faults": round, "kernel_launches": round}
+SHOWN = {"seconds": duration, "peak_bytes": mebibytes, "faults": whole, "kernel_launches": whole}
 
 
 def over(result: Result, name: str, figure: str = "median") -> float | None:

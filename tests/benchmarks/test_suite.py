@@ -101,6 +101,15 @@ def test_what_failed_meets_nothing():
     assert set(verdicts(row("SDPA"), timings).values()) == {False}
 
 
+def test_every_verdict_can_be_said():
+    """Of figures of every kind, infinite ones as well: a row that failed has these."""
+    everything = {gate for family in gates.FAMILIES.values() for gate in family} | set(gates.EVERY_ROW)
+    everything |= {gates.Gate("kernel_launches", 1), gates.Gate("peak_bytes", MIB)}
+    for gate in everything:
+        for value in (0.0, 1.0, float("inf")):
+            assert gate.measure in report.verdict_text(gates.Verdict(gate, value, met=False).as_json())
+
+
 def test_a_peer_that_failed_is_no_measure():
     timings = result(spyre=1.0, eager=9.0)
     timings["eager"].failure = "ended by signal 11"
