@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from .compare import compare_gradients, compare_with_cpu, sample
+from .compare import compare_gradients, compare_with_cpu, fallbacks_of, sample
 
 Case = Callable[[str], torch.Tensor]
 WAYS: dict[str, dict[str, str]] = {
@@ -179,3 +179,28 @@ def test_sums_with_products_round_once(dtype: torch.dtype) -> None:
     assert (actual.double() - exact).abs().le(exact.abs() * torch.finfo(dtype).eps * 0.51 + 1e-5).all()
     batch = torch.addbmm(*(t.to("spyre") for t in (bias, a.view(50, 2, 32).transpose(0, 1), b.view(2, 32, 40)))).cpu()
     assert torch.equal(batch, actual)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_encoder_layers_stay_on_the_device(norm_first: bool, activation: str) -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(
+        64, 4, 128, batch_first=True, norm_first=norm_first, activation=activation
+    ).eval()
+    x = sample((3, 20, 64), torch.float32, -1, 1)
+    with torch.inference_mode():
+        expected = layer(x)
+        actual, on_host = fallbacks_of(lambda: layer.to("spyre")(x.to("spyre")))
+    assert on_host == {}
+    torch.testing.assert_close(actual.cpu(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_masked_encoder_layer() -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True).eval()
+    x, mask = sample((3, 20, 64), torch.float32, -1, 1), causal("cpu", 20)
+    with torch.inference_mode():
+        expected = layer(x, src_mask=mask)
+        actual = layer.to("spyre")(x.to("spyre"), src_mask=mask.to("spyre"))
+    torch.testing.assert_close(actual.cpu(), expected, rtol=1e-4, atol=1e-4)
