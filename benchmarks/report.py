@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,22 @@ def machine_text(document: Document) -> str:
         f"GB/s, float32 {limits['float32_flops'] / 1e9:.0f} and bfloat16 {limits['bfloat16_flops'] / 1e9:.0f} GFLOP/s, "
         f"exp {limits['exponentials'] / 1e9:.1f} G/s"
     )
+
+
+MEASURED = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def into_markdown(text: str, document: Document) -> str:
+    """`text`, a Markdown page, with the machine and the table between its marks."""
+    contestants = document["contestants"]
+    head = columns(contestants)
+    lines = [head, ["---"] * len(head), *(cells(result, contestants) for result in document["results"])]
+    shown = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    verdicts = [verdict["met"] for result in document["results"] for verdict in result["verdicts"]]
+    said = f"{machine_text(document)}. {sum(verdicts)} of {len(verdicts)} gates are met."
+    if not MEASURED.search(text):
+        raise ValueError("the page has no part between <!-- measured --> and <!-- end -->")
+    return MEASURED.sub(lambda _: f"\n{said}\n\n{shown}\n\n", text)
 
 
 def merged(path: Path, document: Document) -> Document:

@@ -223,6 +223,17 @@ def test_the_plot_is_svg_with_a_dot_for_each_ratio(small_run):
     assert len(dots) == 2 + 3 * 2  # the legend's, and two contestants on three rows
 
 
+def test_the_table_goes_between_the_marks_of_a_page(small_run):
+    document = json.loads((small_run[1] / "json").read_text())
+    page = report.into_markdown("a\n<!-- measured -->\nyesterday\n<!-- end -->\nb\n", document)
+    assert page.startswith("a\n<!-- measured -->\n")
+    assert page.endswith("<!-- end -->\nb\n")
+    assert "yesterday" not in page
+    assert "| training step, 32-64-10, batch 16, Adam |" in page
+    with pytest.raises(ValueError, match="no part between"):
+        report.into_markdown("no marks", document)
+
+
 def test_a_document_is_shown_again(small_run, capsys):
     assert suite.main(["--show", str(small_run[1] / "json")]) == 0
     assert "training step" in capsys.readouterr().out
