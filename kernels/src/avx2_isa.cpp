@@ -34,6 +34,17 @@ x86::Mem Avx2Isa::constant_operand(std::uint8_t width, std::uint64_t bits) {
   return cc.newConst(asmjit::ConstPoolScope::kLocal, data.data(), sizeof(data));
 }
 
+Lanes Avx2Isa::parked(const Lanes& value) {
+  Lanes result{.lane = value.lane, .width = value.width, .home = Lanes::Home::Memory};
+  result.memory = cc.newStack(32, 32);
+  cc.emit(Inst::kIdVmovaps, result.memory, reg(value, 0));
+  return result;
+}
+
+x86::Vec Avx2Isa::unparked(const x86::Mem& memory, std::uint8_t) {
+  return emit2(Inst::kIdVmovaps, memory);
+}
+
 InstId Avx2Isa::direct(Micro op, Lane lane) const {
   const InstId id = find_direct(common_direct_rows(), op, lane);
   return id != 0 ? id : find_direct(kAvx2Rows, op, lane);
@@ -73,6 +84,37 @@ Lanes Avx2Isa::compare(Micro op, const Lanes& a, const Lanes& b) {
   return floats ? compare_float(float_predicate(op), a, b) : compare_int(op, a, b);
 }
 
+/// The instructions return the second operand for zeros and NaN, so both orders are taken: their bits OR-ed give -0
+/// for min, AND-ed +0 for max. A NaN on either side is made by adding.
+Lanes Avx2Isa::min_max(Micro op, const Lanes& a, const Lanes& b) {
+  const bool is_min = op == Micro::MinNan;
+  const bool wide = a.lane == Lane::F64;
+  const InstId id = is_min ? (wide ? Inst::kIdVminpd : Inst::kIdVminps)
+                           : (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps);
+  const Lanes forward = each_part(id, a.lane, a, b);
+  const Lanes backward = each_part(id, a.lane, in_registers(b), a);
+  const InstId logic = direct(is_min ? Micro::Or : Micro::And, a.lane);
+  const Lanes both = each_part(logic, a.lane, forward, backward);
+  const Lanes sum = each_part(direct(Micro::Add, a.lane), a.lane, a, b);
+  return select(unordered(a, b), sum, both);
+}
+
+/// In two factors, for exponents beyond those of normal numbers: the first product is exact.
+Lanes Avx2Isa::scale(const Lanes& a, const Lanes& b) {
+  const auto number = [](std::uint64_t n) { return constant(Lane::I32, n); };
+  const x86::Vec exponent = emit2(Inst::kIdVcvtps2dq, reg(b, 0));
+  const x86::Vec half_exponent = emit3(Inst::kIdVpsrad, exponent, 1);
+  const x86::Vec rest = emit3(Inst::kIdVpsubd, exponent, half_exponent);
+  x86::Vec product = reg(a, 0);
+  for (const x86::Vec& power : {half_exponent, rest}) {
+    const x86::Vec biased = emit3(Inst::kIdVpaddd, power, rhs(number(127), 0));
+    product = emit3(Inst::kIdVmulps, product, emit3(Inst::kIdVpslld, biased, 23));
+  }
+  Lanes result{.lane = Lane::F32, .width = 4};
+  result.part[0] = product;
+  return result;
+}
+
 Lanes Avx2Isa::unordered(const Lanes& a, const Lanes& b) { return compare_float(0x03, a, b); }
 
 Lanes Avx2Isa::select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) {
@@ -97,7 +139,8 @@ Lanes Avx2Isa::mask_logic(Micro op, const Lanes& a, const Lanes& b) {
 }
 
 Lanes Avx2Isa::mask_not(const Lanes& a) {
-  Lanes ones{.lane = Lane::Mask, .width = a.width, .constant = true, .bits = ~std::uint64_t{0}};
+  Lanes ones = constant(Lane::Mask, ~std::uint64_t{0});
+  ones.width = a.width;
   return each_part(Inst::kIdVpxor, Lane::Mask, a, ones);
 }
 

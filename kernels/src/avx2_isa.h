@@ -12,11 +12,14 @@ class Avx2Isa final : public VectorIsa {
   int lanes() const override { return 8; }
   x86::Vec half(const x86::Reg& r) const override { return r.as<x86::Vec>().xmm(); }
   x86::Mem constant_operand(std::uint8_t width, std::uint64_t bits) override;
+  Lanes parked(const Lanes& value) override;
   InstId direct(Micro op, Lane lane) const override;
   InstId round_instruction(Lane lane) const override;
 
   Lanes mask_constant(bool value) override;
   Lanes compare(Micro op, const Lanes& a, const Lanes& b) override;
+  Lanes min_max(Micro op, const Lanes& a, const Lanes& b) override;
+  Lanes scale(const Lanes& a, const Lanes& b) override;
   Lanes unordered(const Lanes& a, const Lanes& b) override;
   Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) override;
   Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) override;
@@ -38,6 +41,7 @@ class Avx2Isa final : public VectorIsa {
 
  protected:
   x86::Vec new_vector() override { return cc.newYmm(); }
+  x86::Vec unparked(const x86::Mem& memory, std::uint8_t width) override;
 
  private:
   Lanes compare_float(int predicate, const Lanes& a, const Lanes& b);

@@ -48,6 +48,22 @@ x86::Mem Avx512Isa::constant_operand(std::uint8_t width, std::uint64_t bits) {
   return width == 8 ? data._1to8() : data._1to16();
 }
 
+Lanes Avx512Isa::parked(const Lanes& value) {
+  Lanes result{.lane = value.lane, .width = value.width, .home = Lanes::Home::Memory};
+  const x86::Mem place = cc.newStack(value.width, value.width);
+  const bool wide = value.width == 8;
+  cc.emit(wide ? Inst::kIdVmovsd : Inst::kIdVmovss, place.cloneResized(value.width),
+          reg(value, 0).xmm());
+  result.memory = wide ? place._1to8() : place._1to16();
+  return result;
+}
+
+x86::Vec Avx512Isa::unparked(const x86::Mem& memory, std::uint8_t width) {
+  x86::Mem element = memory.cloneResized(width);
+  element.setBroadcast(x86::Mem::Broadcast::kNone);
+  return emit2(width == 8 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, element);
+}
+
 InstId Avx512Isa::direct(Micro op, Lane lane) const {
   const InstId id = find_direct(common_direct_rows(), op, lane);
   return id != 0 ? id : find_direct(kAvx512Rows, op, lane);
@@ -82,6 +98,26 @@ Lanes Avx512Isa::compare(Micro op, const Lanes& a, const Lanes& b) {
   const Predicate predicate = predicate_of(op);
   return compare_with(compare_instruction(a.lane),
                       floats ? predicate.for_floats : predicate.for_integers, a, b);
+}
+
+/// The range instruction orders zeros but drops NaN: where there is one, the sum takes its place.
+Lanes Avx512Isa::min_max(Micro op, const Lanes& a, const Lanes& b) {
+  const bool wide = a.lane == Lane::F64;
+  const int choice = op == Micro::MinNan ? 4 : 5;  // of signed numbers, the sign as compared
+  const Lanes nan = unordered(a, b);
+  Lanes result{.lane = a.lane, .width = a.width};
+  for (std::size_t p = 0; p < a.parts(); ++p) {
+    const x86::Vec r =
+        emit4(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, reg(a, p), rhs(b, p), choice);
+    cc.k(nan.part[p].as<x86::KReg>())
+        .emit(wide ? Inst::kIdVaddpd : Inst::kIdVaddps, r, reg(a, p), rhs(b, p));
+    result.part[p] = r;
+  }
+  return result;
+}
+
+Lanes Avx512Isa::scale(const Lanes& a, const Lanes& b) {
+  return each_part(Inst::kIdVscalefps, Lane::F32, a, b);
 }
 
 Lanes Avx512Isa::unordered(const Lanes& a, const Lanes& b) {

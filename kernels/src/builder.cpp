@@ -127,6 +127,10 @@ Value Builder::fma(Value a, Value b, Value c) {
         "floats of one lane only");
   return append({.op = Micro::Fma, .lane = a.lane, .a = a.index, .b = b.index, .c = c.index});
 }
+Value Builder::scale(Value a, Value exponent) {
+  check(a.lane == Lane::F32, Micro::Scale, "float32 only");
+  return binary(Micro::Scale, a, exponent);
+}
 Value Builder::sqrt(Value a) { return unary(Micro::Sqrt, a); }
 Value Builder::neg(Value a) { return unary(Micro::Neg, a); }
 Value Builder::abs(Value a) { return unary(Micro::Abs, a); }

@@ -1,5 +1,6 @@
 // spyre/kernels/column_program.cpp — reductions down columns: states of a block of columns stay in registers while
 // the reduced dimension goes by, in index order.
+#include <algorithm>
 #include <cstddef>
 
 #include "loop_nest.h"
@@ -18,49 +19,17 @@ class ColumnProgram final : public LoopNest {
  private:
   const Pass& pass() const { return kernel_.passes[0]; }
 
-  /// Vectors of columns side by side: as many as registers allow, if the arguments are dense.
-  int copies() const {
-    for (const ArgumentSpec& a : kernel_.spec.arguments)
-      if (a.inner == InnerStride::Any ||
-          (a.kind == ArgumentSpec::Kind::Iota && a.inner != InnerStride::Zero))
-        return 1;
-    if (kernel_.state_count() > 1 || work_of(pass().points) > 12) return 1;
-    return 4;
-  }
-
   void emit_loops() override {
+    const int kept = kernel_.state_count() * 2;
+    const int most = std::max(side_by_side(pass().points, kept * 4), 1);
+    park_uniforms(pass().points, most, kept * most);
     const x86::Gp left = cc_.newInt64("left");
     cc_.mov(left, frame_field(offsetof(CallFrame, inner)));
-    emit_full(left);
-    emit_masked(left);
-  }
-
-  void emit_full(const x86::Gp& left) {
-    const asmjit::Label loop = cc_.newLabel();
-    const asmjit::Label done = cc_.newLabel();
-    const int block = copies() * isa_.lanes();
-    cc_.cmp(left, block);
-    cc_.jl(done);
-    cc_.bind(loop);
-    emit_block(copies(), Active{});
-    advance_starts_along_inner(block);
-    cc_.sub(left, block);
-    cc_.cmp(left, block);
-    cc_.jge(loop);
-    cc_.bind(done);
-  }
-
-  void emit_masked(const x86::Gp& left) {
-    const asmjit::Label loop = cc_.newLabel();
-    const asmjit::Label done = cc_.newLabel();
-    cc_.test(left, left);
-    cc_.jle(done);
-    cc_.bind(loop);
-    emit_block(1, isa_.first_lanes(min_with_lanes(left)));
-    advance_starts_along_inner(isa_.lanes());
-    cc_.sub(left, isa_.lanes());
-    cc_.jg(loop);
-    cc_.bind(done);
+    if (kernel_.reads_position()) position_ = cc_.newInt64("position");
+    emit_along(left, most, 1, [&](int vectors, int, const Active& active) {
+      emit_block(vectors, active);
+      advance_starts_along_inner(vectors * isa_.lanes());
+    });
   }
 
   void emit_block(int copies, const Active& active) {
@@ -84,19 +53,20 @@ class ColumnProgram final : public LoopNest {
     const asmjit::Label loop = cc_.newLabel();
     open_cursors(pass().points);
     const x86::Gp rows = cc_.newInt64("rows");
-    const x86::Gp position = cc_.newInt64("position");
     cc_.mov(rows, frame_field(offsetof(CallFrame, outer)));
-    if (kernel_.reads_position()) cc_.mov(position, 0);
+    if (kernel_.reads_position()) cc_.mov(position_, 0);
     prepare_prefetch();
     cc_.bind(loop);
     prefetch(static_cast<int>(values.size()));
+    Block block{.segment = pass().points, .active = active, .row_constants_loaded = false};
     for (std::size_t copy = 0; copy < values.size(); ++copy) {
-      if (kernel_.reads_position()) set_position(position, false, values[copy]);
-      emit_points(pass().points, values[copy], states[copy], static_cast<int>(copy), active, false);
+      block.values.push_back(&values[copy]);
+      block.states.push_back(&states[copy]);
     }
+    emit_points(block);
     for (std::size_t i = 0; i < cursors_.size(); ++i)
       if (cursors_[i].at.isValid()) cc_.add(cursors_[i].at, stride_slot(i, false));
-    if (kernel_.reads_position()) cc_.inc(position);
+    if (kernel_.reads_position()) cc_.inc(position_);
     cc_.dec(rows);
     cc_.jnz(loop);
   }
@@ -133,7 +103,7 @@ class ColumnProgram final : public LoopNest {
     const std::vector<Lanes> made = micro_.emit(segment, values, active);
     publish(segment, made, values);
     for (const StoreOut& store : segment.stores)
-      store_lanes(store.argument, cursors_[store.argument], copy, made[store.position], active);
+      store_lanes(store, copy, made[store.position], active, false);
   }
 
   std::vector<x86::Gp> ahead_;  // by argument: the distance to prefetch at

@@ -59,6 +59,13 @@ template <class T> T max_nan(T a, T b) {
   return a < b ? b : a;
 }
 
+/// 2^(n / 2) and the rest: the first product is exact, the second rounds.
+float scaled(float a, float n) {
+  if (std::isnan(a) || std::isnan(n)) return a + n;
+  const int whole = static_cast<int>(n), half = whole >> 1;
+  return std::ldexp(std::ldexp(a, half), whole - half);
+}
+
 template <class T> void run_float(Micro op, const Cells& x) {
   switch (op) {
     case Micro::Add: return map2<T>(x, [](T a, T b) { return a + b; });
@@ -66,6 +73,10 @@ template <class T> void run_float(Micro op, const Cells& x) {
     case Micro::Mul: return map2<T>(x, [](T a, T b) { return a * b; });
     case Micro::Div: return map2<T>(x, [](T a, T b) { return a / b; });
     case Micro::Fma: return map3<T>(x, [](T a, T b, T c) { return std::fma(a, b, c); });
+    case Micro::Scale:
+      return map2<T>(x, [](T a, T n) {
+        return T{scaled(static_cast<float>(a), static_cast<float>(n))};
+      });
     case Micro::Sqrt: return map1<T>(x, [](T a) { return std::sqrt(a); });
     case Micro::Neg: return map1<T>(x, [](T a) { return -a; });
     case Micro::Abs: return map1<T>(x, [](T a) { return std::fabs(a); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "register_need.h"
 #include "spyre/base/error.h"
 
 namespace spyre::kernels {
@@ -106,22 +107,21 @@ void LoopNest::open_cursors(const Segment& segment) {
   for (const Binding& save : segment.saves) open_slot(save.value);
 }
 
-void LoopNest::advance_strided() {
-  for (const Cursor& cursor : cursors_)
-    if (cursor.step.isValid()) cc_.add(cursor.at, cursor.step);
-}
-
-void LoopNest::advance_dense(int copies) {
+void LoopNest::advance(int vectors) {
   for (std::size_t i = 0; i < cursors_.size(); ++i) {
     const Cursor& cursor = cursors_[i];
     const ArgumentSpec& spec = kernel_.spec.arguments[i];
-    if (cursor.at.isValid() && !cursor.step.isValid() && spec.inner == InnerStride::Unit)
-      cc_.add(cursor.at, copies * isa_.lanes() * size_of(spec.dtype));
+    if (cursor.step.isValid()) {
+      cc_.add(cursor.at, cursor.step);
+    } else if (cursor.at.isValid() && spec.inner == InnerStride::Unit) {
+      cc_.add(cursor.at, vectors * isa_.lanes() * size_of(spec.dtype));
+    }
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const int width = width_of(lane_of(kernel_.spec.steps[kernel_.saved[i]].result));
-    if (slots_[i].at.isValid()) cc_.add(slots_[i].at, copies * isa_.lanes() * width);
+    if (slots_[i].at.isValid()) cc_.add(slots_[i].at, vectors * isa_.lanes() * width);
   }
+  if (position_varies_along_lanes_) cc_.add(position_, vectors * isa_.lanes());
 }
 
 void LoopNest::advance_starts_along_outer() {
@@ -155,17 +155,6 @@ Lanes LoopNest::load_lanes(std::uint16_t argument, const Cursor& cursor, int cop
                    active);
 }
 
-void LoopNest::store_lanes(std::uint16_t argument, const Cursor& cursor, int copy,
-                           const Lanes& value, const Active& active) {
-  const ArgumentSpec& spec = kernel_.spec.arguments[argument];
-  if (spec.inner == InnerStride::Unit) {
-    store_dense(argument, x86::ptr(cursor.at, copy * isa_.lanes() * size_of(spec.dtype)), value,
-                active);
-  } else {
-    isa_.store_strided(spec.dtype, cursor.at, cursor.stride, value, active);
-  }
-}
-
 void LoopNest::prepare_streaming(const Segment& segment) {
   may_stream_ = false;
   const x86::Gp addresses = cc_.newInt64();
@@ -189,21 +178,52 @@ void LoopNest::prepare_streaming(const Segment& segment) {
   cc_.mov(x86::dword_ptr(frame_, offsetof(CallFrame, row_streams)), streams);
 }
 
-void LoopNest::store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value,
-                           const Active& active) {
-  const DType type = kernel_.spec.arguments[argument].dtype;
-  if (!may_stream_ || !active.all || !VectorIsa::streams(type))
-    return isa_.store(type, at, value, active);
-  const Lanes in_registers = isa_.in_registers(value);
+bool LoopNest::streams(const StoreOut& store) const {
+  const ArgumentSpec& spec = kernel_.spec.arguments[store.argument];
+  return spec.inner == InnerStride::Unit && VectorIsa::streams(spec.dtype);
+}
+
+void LoopNest::store_lanes(const StoreOut& store, int vector, const Lanes& value,
+                           const Active& active, bool streaming) {
+  const ArgumentSpec& spec = kernel_.spec.arguments[store.argument];
+  const Cursor& cursor = cursors_[store.argument];
+  if (spec.inner != InnerStride::Unit)
+    return isa_.store_strided(spec.dtype, cursor.at, cursor.stride, value, active);
+  const x86::Mem at = x86::ptr(cursor.at, vector * isa_.lanes() * size_of(spec.dtype));
+  if (streaming) {
+    isa_.store_streaming(spec.dtype, at, value);
+  } else {
+    isa_.store(spec.dtype, at, value, active);
+  }
+}
+
+void LoopNest::store_all(const Segment& segment, const std::vector<std::vector<Lanes>>& made,
+                         const Active& active) {
+  const bool may_stream = may_stream_ && active.all;
+  std::vector<std::vector<Lanes>> values;  // by store, by vector
+  for (const StoreOut& store : segment.stores) {
+    std::vector<Lanes>& row = values.emplace_back();
+    for (const std::vector<Lanes>& m : made)
+      row.push_back(may_stream ? isa_.in_registers(m[store.position]) : m[store.position]);
+  }
+  const auto store_those = [&](bool streamable, bool streaming) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (may_stream && streams(segment.stores[i]) != streamable) continue;
+      for (std::size_t v = 0; v < made.size(); ++v)
+        store_lanes(segment.stores[i], static_cast<int>(v), values[i][v], active, streaming);
+    }
+  };
+  if (!may_stream) return store_those(false, false);
   const asmjit::Label plain = cc_.newLabel();
   const asmjit::Label done = cc_.newLabel();
   cc_.cmp(x86::dword_ptr(frame_, offsetof(CallFrame, row_streams)), 0);
   cc_.jz(plain);
-  isa_.store_streaming(type, at, in_registers);
+  store_those(true, true);
   cc_.jmp(done);
   cc_.bind(plain);
-  isa_.store(type, at, in_registers, active);
+  store_those(true, false);
   cc_.bind(done);
+  store_those(false, false);
 }
 
 void LoopNest::load_row_constants(const Segment& segment, Values& values) {
@@ -220,31 +240,109 @@ void LoopNest::publish(const Segment& segment, const std::vector<Lanes>& made, V
   for (const Binding& binding : segment.results) values[binding.value] = made[binding.position];
 }
 
-void LoopNest::emit_points(const Segment& segment, Values& values, std::vector<Lanes>& states,
-                           int copy, const Active& active, bool row_constants_loaded) {
+void LoopNest::emit_points(const Block& block) {
   const std::size_t mark = isa_.mark();
-  for (const std::uint16_t step : segment.loads) {
-    if (row_constants_loaded && argument_of(step).inner == InnerStride::Zero) continue;
-    const std::uint16_t argument = kernel_.spec.steps[step].argument;
-    values[step] = load_lanes(argument, cursors_[argument], copy, active);
+  const Segment& segment = block.segment;
+  const Vectors vectors{.count = static_cast<int>(block.values.size()),
+                        .input = [&](std::uint16_t value,
+                                     int vector) { return input_of(block, value, vector); },
+                        .shared = block.shared,
+                        .shared_states = shared_states(block)};
+  const std::vector<std::vector<Lanes>> made = micro_.emit(segment, vectors, block.active);
+  for (std::size_t v = 0; v < made.size(); ++v) {
+    for (const Binding& save : segment.saves) {
+      const int offset = static_cast<int>(v) * isa_.lanes() * made[v][save.position].width;
+      isa_.store_raw(x86::ptr(slots_[slot_of(save.value)].at, offset), made[v][save.position]);
+    }
+    for (const Binding& state : segment.results)
+      if (!is_handed_over(block, state, v))
+        update_state((*block.states[v])[state_index(state.value)], made[v][state.position],
+                     block.active);
   }
-  for (const std::uint16_t step : segment.restores) {
-    const Lane lane = lane_of(kernel_.spec.steps[step].result);
-    const int offset = copy * isa_.lanes() * width_of(lane);
-    values[step] = isa_.load_raw(lane, x86::ptr(slots_[slot_of(step)].at, offset));
-  }
-  for (std::size_t i = 0; i < states.size(); ++i)
-    values[kernel_.spec.steps.size() + 1 + i] = states[i];
-  const std::vector<Lanes> made = micro_.emit(segment, values, active);
-  for (const Binding& save : segment.saves) {
-    const int offset = copy * isa_.lanes() * made[save.position].width;
-    isa_.store_raw(x86::ptr(slots_[slot_of(save.value)].at, offset), made[save.position]);
-  }
-  for (const Binding& state : segment.results)
-    update_state(states[state_index(state.value)], made[state.position], active);
-  for (const StoreOut& store : segment.stores)
-    store_lanes(store.argument, cursors_[store.argument], copy, made[store.position], active);
+  store_all(segment, made, block.active);
   isa_.release_since(mark, [](const x86::Reg&) { return false; });
+}
+
+/// Loads happen where the program first asks, so that values of several vectors do not wait in registers.
+InputLanes LoopNest::input_of(const Block& block, std::uint16_t value, int vector) {
+  const auto v = static_cast<std::size_t>(vector);
+  const std::size_t steps = kernel_.spec.steps.size();
+  if (value == kernel_.position_value())
+    return {.lanes = position_of(vector), .temporary = true};
+  if (value > steps && state_index(value) < kernel_.state_count())
+    return {.lanes = (*block.states[v])[state_index(value)]};
+  const auto holds = [value](const std::vector<std::uint16_t>& list) {
+    return std::ranges::find(list, value) != list.end();
+  };
+  if (value < steps && holds(block.segment.restores)) {
+    const Lane lane = lane_of(kernel_.spec.steps[value].result);
+    const int offset = vector * isa_.lanes() * width_of(lane);
+    return {.lanes = isa_.load_raw(lane, x86::ptr(slots_[slot_of(value)].at, offset)),
+            .temporary = true};
+  }
+  const bool at_points = value < steps && holds(block.segment.loads) &&
+                         !(block.row_constants_loaded &&
+                           argument_of(value).inner == InnerStride::Zero);
+  if (!at_points) return {.lanes = (*block.values[v])[value]};
+  const std::uint16_t argument = kernel_.spec.steps[value].argument;
+  return {.lanes = load_lanes(argument, cursors_[argument], vector, block.active),
+          .temporary = true};
+}
+
+Lanes LoopNest::position_of(int vector) {
+  if (!position_varies_along_lanes_) return isa_.splat(position_);
+  const x86::Gp first = cc_.newInt64();
+  cc_.lea(first, x86::ptr(position_, vector * isa_.lanes()));
+  return isa_.each_part(Inst::kIdVpaddq, Lane::I64, isa_.splat(first), lane_index_);
+}
+
+bool LoopNest::is_handed_over(const Block& block, const Binding& state, std::size_t vector) const {
+  const std::size_t next = vector + static_cast<std::size_t>(block.shared);
+  if (block.shared == 0 || next >= block.states.size()) return false;
+  const std::size_t i = state_index(state.value);
+  return (*block.states[vector])[i].part[0].id() == (*block.states[next])[i].part[0].id();
+}
+
+/// Where the program reads and where it makes the states that later vectors continue.
+std::vector<Binding> LoopNest::shared_states(const Block& block) const {
+  std::vector<Binding> states;
+  const MicroProgram& program = block.segment.program;
+  for (const Binding& made : block.segment.results) {
+    if (!is_handed_over(block, made, 0)) continue;
+    for (std::size_t i = 0; i < program.size(); ++i)
+      if (program[i].op == Micro::Input && program[i].imm == made.value)
+        states.push_back({static_cast<std::uint16_t>(i), made.position});
+  }
+  return states;
+}
+
+void LoopNest::emit_along(const x86::Gp& left, int vectors, int phases, const EmitVectors& emit) {
+  if (vectors > 0) {
+    const asmjit::Label loop = cc_.newLabel();
+    const asmjit::Label done = cc_.newLabel();
+    const int block = vectors * isa_.lanes();
+    cc_.cmp(left, block);
+    cc_.jl(done);
+    cc_.align(asmjit::AlignMode::kCode, 32);
+    cc_.bind(loop);
+    emit(vectors, 0, Active{});
+    cc_.sub(left, block);
+    cc_.cmp(left, block);
+    cc_.jge(loop);
+    cc_.bind(done);
+  }
+  const asmjit::Label loop = cc_.newLabel();
+  const asmjit::Label done = cc_.newLabel();
+  cc_.test(left, left);
+  cc_.jle(done);
+  cc_.bind(loop);
+  for (int phase = 0; phase < phases; ++phase) {
+    if (phase > 0) cc_.jle(done);
+    emit(1, phase, isa_.first_lanes(min_with_lanes(left)));
+    cc_.sub(left, isa_.lanes());
+  }
+  cc_.jg(loop);
+  cc_.bind(done);
 }
 
 void LoopNest::update_state(Lanes& state, const Lanes& value, const Active& active) {
@@ -278,12 +376,6 @@ void LoopNest::reset_states(std::uint16_t pass, std::vector<Lanes>& states) {
   }
 }
 
-void LoopNest::set_position(const x86::Gp& position, bool along_lanes, Values& values) {
-  Lanes& value = values[kernel_.position_value()];
-  value = isa_.splat(position);
-  if (along_lanes) value = isa_.each_part(Inst::kIdVpaddq, Lane::I64, value, lane_index_);
-}
-
 x86::Gp LoopNest::min_with_lanes(const x86::Gp& left) {
   const x86::Gp count = cc_.newInt64("count");
   cc_.mov(count, isa_.lanes());
@@ -298,9 +390,58 @@ int LoopNest::work_of(const Segment& segment) {
   }));
 }
 
+bool LoopNest::is_strided(const Segment& segment) const {
+  const auto strided = [&](std::uint16_t argument) {
+    const ArgumentSpec& a = kernel_.spec.arguments[argument];
+    if (a.kind == ArgumentSpec::Kind::Iota) return a.inner != InnerStride::Zero;
+    return a.inner == InnerStride::Any ||
+           (a.kind == ArgumentSpec::Kind::Store && a.inner == InnerStride::Zero);
+  };
+  return std::ranges::any_of(segment.loads, [&](std::uint16_t step) {
+           return strided(kernel_.spec.steps[step].argument);
+         }) ||
+         std::ranges::any_of(segment.stores,
+                             [&](const StoreOut& store) { return strided(store.argument); });
+}
+
+namespace {
+
+/// Registers of an instruction set, less those that single micro-ops take in passing.
+int usable_registers(int lanes) { return (lanes == 16 ? 32 : 16) - 3; }
+constexpr int kUsableMasks = 6;
+/// Instructions that a loop may have in all its vectors together: more takes longer to compile than it gains.
+constexpr int kMostInstructions = 320;
+/// Programs so short are bound by memory.
+constexpr int kShort = 24;
+
+}  // namespace
+
 /// Masks cost little beside much work, and compiling takes half as long. Partial vectors are dearer on AVX2.
-bool LoopNest::emits_full_vectors(const Segment& points) const {
-  return work_of(points) <= (isa_.lanes() == 16 ? 150 : 400);
+int LoopNest::side_by_side(const Segment& points, int kept) const {
+  const int work = work_of(points);
+  if (work > (isa_.lanes() == 16 ? 150 : 400)) return 0;
+  if (is_strided(points)) return 1;
+  const RegisterNeed need = register_need(points, kernel_.spec);
+  const int room = usable_registers(isa_.lanes()) - kept;
+  const int most = isa_.lanes() == 16 && work >= kShort ? 8 : 4;
+  const int masks = isa_.lanes() == 16 ? need.masks : 0;
+  const int vectors = need.vectors + (isa_.lanes() == 16 ? 0 : need.masks);
+  int count = 1;
+  while (2 * count <= most && 2 * count * vectors <= room && 2 * count * masks <= kUsableMasks &&
+         2 * count * work <= kMostInstructions)
+    count *= 2;
+  return count;
+}
+
+void LoopNest::park_uniforms(const Segment& points, int vectors, int kept) {
+  int room = usable_registers(isa_.lanes()) - kept -
+             std::max(vectors, 1) * register_need(points, kernel_.spec).vectors;
+  for (const Binding& binding : kernel_.uniform.results) {
+    Lanes& value = values_[binding.value];
+    if (value.lane == Lane::Mask || !value.in_registers()) continue;
+    room -= 1;
+    if (room < 0) value = isa_.parked(value);
+  }
 }
 
 }  // namespace spyre::kernels

@@ -1,5 +1,6 @@
 // spyre/kernels/loop_nest.h — what the three loop forms share: arguments as moving pointers, segments, reduction states.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -45,25 +46,37 @@ class LoopNest {
 
   /// Points the cursors of everything that `segment` touches at the current start.
   void open_cursors(const Segment& segment);
-  /// Moves the cursors of strided arguments and counters past one vector.
-  void advance_strided();
-  /// Moves the others past `copies` vectors.
-  void advance_dense(int copies);
+  /// Moves the cursors past `vectors` vectors (strided arguments and counters: past one).
+  void advance(int vectors);
   /// Adds the inner (or outer) stride times `count` to every argument's start in the frame.
   void advance_starts_along_outer();
   void advance_starts_along_inner(int count);
 
   /// Loads that are the same for the whole row.
   void load_row_constants(const Segment& segment, Values& values);
-  /// One vector of points: loads, program, saves, states, stores. `copy` vectors after the cursors.
-  void emit_points(const Segment& segment, Values& values, std::vector<Lanes>& states, int copy,
-                   const Active& active, bool row_constants_loaded);
+  /// Vectors of points side by side: loads, program, saves, states, stores.
+  struct Block {
+    const Segment& segment;
+    std::vector<Values*> values{};               // by vector
+    std::vector<std::vector<Lanes>*> states{};   // by vector, by state
+    int shared = 0;  // vectors so far apart share the states whose registers are the same
+    Active active{};
+    bool row_constants_loaded = true;
+  };
+  void emit_points(const Block& block);
+  /// Emits `vectors` vectors of points and moves past them; the first is the `phase`-th of a turn.
+  using EmitVectors = std::function<void(int vectors, int phase, const Active& active)>;
+  /// The loop over `left` points: whole blocks of `vectors`, then masked vectors, `phases` in a turn.
+  void emit_along(const x86::Gp& left, int vectors, int phases, const EmitVectors& emit);
   void publish(const Segment& segment, const std::vector<Lanes>& made, Values& values);
   /// Decides whether the stores of this row go past the caches.
   void prepare_streaming(const Segment& segment);
   Lanes load_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Active& active);
-  void store_lanes(std::uint16_t argument, const Cursor& cursor, int copy, const Lanes& value,
-                   const Active& active);
+  void store_lanes(const StoreOut& store, int vector, const Lanes& value, const Active& active,
+                   bool streaming);
+  /// Stores of the vectors that lie side by side.
+  void store_all(const Segment& segment, const std::vector<std::vector<Lanes>>& made,
+                 const Active& active);
 
   /// Running states: registers that live through a loop, for the reductions of one pass.
   std::vector<Lanes> new_states() const;
@@ -72,11 +85,13 @@ class LoopNest {
     return value - kernel_.spec.steps.size() - 1U;
   }
 
-  void set_position(const x86::Gp& position, bool along_lanes, Values& values);
   x86::Gp min_with_lanes(const x86::Gp& left);
   static int work_of(const Segment& segment);
-  /// Large programs get the masked loop only.
-  bool emits_full_vectors(const Segment& points) const;
+  /// How many vectors of points the registers hold side by side, beside `kept` registers that live through the
+  /// loop; a power of two. 0: large programs get the masked loop only.
+  int side_by_side(const Segment& points, int kept) const;
+  /// Parks the parameters that `vectors` vectors of `points` leave no registers for.
+  void park_uniforms(const Segment& points, int vectors, int kept);
 
   const LoweredKernel& kernel_;
   VectorIsa& isa_;
@@ -89,10 +104,16 @@ class LoopNest {
   std::vector<Lanes> offsets_;   // by argument: the lanes of a counter
   bool may_stream_ = false;      // prepare_streaming() was asked
   Lanes lane_index_;
+  x86::Gp position_;  // along the reduced dimension, if a reduction asks for it
+  bool position_varies_along_lanes_ = false;
 
  private:
-  void store_dense(std::uint16_t argument, const x86::Mem& at, const Lanes& value,
-                   const Active& active);
+  InputLanes input_of(const Block& block, std::uint16_t value, int vector);
+  Lanes position_of(int vector);
+  std::vector<Binding> shared_states(const Block& block) const;
+  bool is_handed_over(const Block& block, const Binding& state, std::size_t vector) const;
+  bool is_strided(const Segment& segment) const;
+  bool streams(const StoreOut& store) const;
   void emit_uniform();
   void prepare_counters();
   void open_cursor(std::uint16_t argument);

@@ -3,33 +3,13 @@
 
 #include <algorithm>
 
+#include "invariants.h"
 #include "row_schedule.h"
 #include "spyre/base/text.h"
 #include "spyre/kernels/builder.h"
 
 namespace spyre::kernels {
 namespace {
-
-/// Drops instructions that nothing reads and renumbers the rest.
-void remove_dead(Segment& segment) {
-  const MicroProgram& program = segment.program;
-  std::vector<bool> live(program.size());
-  const auto mark = [&](std::uint16_t i) { live[i] = true; };
-  segment.each_output(mark);
-  for (std::size_t i = program.size(); i-- > 0;)
-    if (live[i]) each_operand(program[i], mark);
-  std::vector<std::uint16_t> renumbered(program.size());
-  const auto renumber = [&](std::uint16_t& i) { i = renumbered[i]; };
-  MicroProgram kept;
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    if (!live[i]) continue;
-    renumbered[i] = static_cast<std::uint16_t>(kept.size());
-    kept.push_back(program[i]);
-    each_operand(kept.back(), renumber);
-  }
-  segment.program = std::move(kept);
-  segment.each_output(renumber);
-}
 
 /// Appends steps to one segment. Steps of other segments are read as kernel values. Confined to lower().
 class SegmentBuilder {
@@ -103,6 +83,7 @@ class Lowering {
     }
     lower_results(plan_.passes, out_.after);
     for (LoweredReduction& r : out_.reductions) lower_combine(r);
+    hoist_invariants(out_);
     return std::move(out_);
   }
 

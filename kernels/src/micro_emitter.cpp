@@ -30,27 +30,14 @@ bool is_nan(const Lanes& constant) {
   return (constant.bits & 0x7fffffffU) > 0x7f800000U;
 }
 
-/// Results of these are in registers that no other value shares.
-bool makes_registers(Micro op) {
-  switch (op) {
-    case Micro::Add:
-    case Micro::Sub:
-    case Micro::Mul:
-    case Micro::Div:
-    case Micro::Sqrt:
-    case Micro::Fma: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
-void MicroEmitter::count_uses(const Segment& segment) {
-  uses_.assign(segment.program.size(), 0);
+void MicroEmitter::count_uses(const Segment& segment, std::size_t vectors) {
+  std::vector<Slot> slots(segment.program.size());
   for (const MicroInstruction& in : segment.program)
-    each_operand(in, [&](std::uint16_t i) { ++uses_[i]; });
-  segment.each_output([&](std::uint16_t i) { ++uses_[i]; });
-  remaining_ = uses_;
+    each_operand(in, [&](std::uint16_t i) { ++slots[i].remaining; });
+  segment.each_output([&](std::uint16_t i) { ++slots[i].remaining; });
+  all_slots_.assign(vectors, slots);
 }
 
 int& MicroEmitter::holders(const x86::Reg& r) {
@@ -59,49 +46,96 @@ int& MicroEmitter::holders(const x86::Reg& r) {
   return holders_[index];
 }
 
-void MicroEmitter::hold(const Lanes& value, bool lasting) {
-  if (value.constant) return;
-  for (std::size_t p = 0; p < value.parts(); ++p) holders(value.part[p]) += lasting ? 1 << 20 : 1;
+int MicroEmitter::holders(const x86::Reg& r) const {
+  const std::size_t index = asmjit::Operand::virtIdToIndex(r.id());
+  return index < holders_.size() ? holders_[index] : 0;
+}
+
+void MicroEmitter::hold(const Slot& slot) {
+  if (!slot.lanes.in_registers()) return;
+  for (std::size_t p = 0; p < slot.lanes.parts(); ++p)
+    holders(slot.lanes.part[p]) += slot.lasting ? 1 << 20 : 1;
 }
 
 void MicroEmitter::drop_operand(std::uint16_t index) {
-  if (--remaining_[index] != 0) return;
-  const Lanes& v = value(index);
-  const Micro op = (*program_)[index].op;
-  if (v.constant || op == Micro::Input) return;
-  for (std::size_t p = 0; p < v.parts(); ++p)
-    if (--holders(v.part[p]) == 0) isa_.release(v.part[p]);
+  Slot& slot = (*slots_)[index];
+  if (--slot.remaining != 0 || slot.lasting || !slot.lanes.in_registers()) return;
+  for (std::size_t p = 0; p < slot.lanes.parts(); ++p)
+    if (--holders(slot.lanes.part[p]) == 0) isa_.release(slot.lanes.part[p]);
+}
+
+bool MicroEmitter::dies(std::uint16_t index) const {
+  const Slot& slot = (*slots_)[index];
+  if (!slot.lanes.in_registers() || slot.lasting || slot.remaining != 1) return false;
+  for (std::size_t p = 0; p < slot.lanes.parts(); ++p)
+    if (holders(slot.lanes.part[p]) != 1) return false;
+  return slot.lanes.parts() == 1 || slot.lanes.part[0].id() != slot.lanes.part[1].id();
 }
 
 std::vector<Lanes> MicroEmitter::emit(const Segment& segment,
                                       const std::vector<Lanes>& kernel_values,
                                       const Active& active) {
+  const Vectors one{.input = [&](std::uint16_t value, int) {
+    return InputLanes{.lanes = kernel_values[value]};
+  }};
+  return std::move(emit(segment, one, active).front());
+}
+
+std::vector<std::vector<Lanes>> MicroEmitter::emit(const Segment& segment, const Vectors& vectors,
+                                                   const Active& active) {
   program_ = &segment.program;
   active_ = &active;
-  values_.assign(program_->size(), Lanes{});
+  const auto count = static_cast<std::size_t>(vectors.count);
   holders_.assign(holders_.size(), 0);
-  count_uses(segment);
-  for (std::size_t i = 0; i < program_->size(); ++i) {
-    const MicroInstruction& in = (*program_)[i];
-    const std::size_t mark = isa_.mark();
-    if (in.op == Micro::Const) {
-      values_[i] = in.lane == Lane::Mask ? isa_.mask_constant(in.imm != 0)
-                                         : VectorIsa::constant(in.lane, in.imm);
-      hold(values_[i], false);
-    } else if (in.op == Micro::Input) {
-      const Lanes& input = kernel_values[in.imm];
-      ensure(input.constant || input.part[0].isValid(),
-             "a program reads only values made before it");
-      values_[i] = input;
-      hold(input, true);
-    } else {
-      values_[i] = emit_one(in);
-      hold(values_[i], false);
-    }
-    isa_.release_since(mark, [&](const x86::Reg& r) { return holders(r) > 0; });
-    each_operand(in, [&](std::uint16_t operand) { drop_operand(operand); });
+  count_uses(segment, count);
+  for (std::size_t i = 0; i < program_->size(); ++i)
+    for (std::size_t v = 0; v < count; ++v) emit_for(v, static_cast<std::uint16_t>(i), vectors);
+  std::vector<std::vector<Lanes>> made(count);
+  for (std::size_t v = 0; v < count; ++v)
+    for (const Slot& slot : all_slots_[v]) made[v].push_back(slot.lanes);
+  return made;
+}
+
+void MicroEmitter::emit_for(std::size_t vector, std::uint16_t index, const Vectors& vectors) {
+  slots_ = &all_slots_[vector];
+  const MicroInstruction& in = (*program_)[index];
+  Slot& slot = (*slots_)[index];
+  const std::size_t mark = isa_.mark();
+  if (in.op == Micro::Const) {
+    slot.lanes = in.lane == Lane::Mask ? isa_.mask_constant(in.imm != 0)
+                                       : VectorIsa::constant(in.lane, in.imm);
+  } else if (in.op == Micro::Input) {
+    const InputLanes input =
+        vectors.input(static_cast<std::uint16_t>(in.imm), static_cast<int>(vector));
+    ensure(!input.lanes.in_registers() || input.lanes.part[0].isValid(),
+           "a program reads only values made before it");
+    slot.lanes = input.lanes;
+    slot.lasting = !input.temporary;
+  } else {
+    slot.lanes = emit_one(in);
   }
-  return std::move(values_);
+  hold(slot);
+  isa_.release_since(mark, [&](const x86::Reg& r) { return holders(r) > 0; });
+  each_operand(in, [&](std::uint16_t operand) { drop_operand(operand); });
+  hand_over(vector, index, vectors);
+}
+
+/// The next vector that shares a state reads what this one made of it.
+void MicroEmitter::hand_over(std::size_t vector, std::uint16_t index, const Vectors& vectors) {
+  if (vectors.shared == 0) return;
+  const std::size_t next = vector + static_cast<std::size_t>(vectors.shared);
+  if (next >= all_slots_.size()) return;
+  for (const Binding& state : vectors.shared_states) {
+    if (state.position != index) continue;
+    Slot& made = (*slots_)[index];
+    Slot& read = all_slots_[next][state.value];
+    for (std::size_t p = 0; p < read.lanes.parts() && read.lasting; ++p)
+      holders(read.lanes.part[p]) -= 1 << 20;
+    read.lanes = made.lanes;
+    read.lasting = false;
+    hold(read);
+    drop_operand(index);  // the use as this vector's output
+  }
 }
 
 Lanes MicroEmitter::emit_one(const MicroInstruction& in) {
@@ -139,6 +173,7 @@ Lanes MicroEmitter::arithmetic(const MicroInstruction& in) {
     case Micro::MinNan:
     case Micro::MaxNan: return min_max(in);
     case Micro::Fma: return fused_multiply_add(in);
+    case Micro::Scale: return isa_.scale(a, value(in.b));
     case Micro::Sqrt:
       return unary(in.lane == Lane::F64 ? Inst::kIdVsqrtpd : Inst::kIdVsqrtps, a, in.lane);
     case Micro::Neg:
@@ -162,7 +197,7 @@ Lanes MicroEmitter::arithmetic(const MicroInstruction& in) {
 
 Lanes MicroEmitter::direct(InstId id, const MicroInstruction& in) {
   const Lanes *a = &value(in.a), *b = &value(in.b);
-  if (a->constant && commutes(in.op)) std::swap(a, b);
+  if (!a->in_registers() && commutes(in.op)) std::swap(a, b);
   return isa_.each_part(id, in.lane, *a, *b);
 }
 
@@ -195,8 +230,6 @@ Lanes MicroEmitter::bounded(InstId id, const Lanes& bound, const Lanes& a) {
   return result;
 }
 
-/// x86's min and max return the second operand for zeros and NaN, so both orders are taken: their bits OR-ed
-/// give -0 for min, AND-ed +0 for max. A NaN on either side is made by adding.
 Lanes MicroEmitter::min_max(const MicroInstruction& in) {
   const bool is_min = in.op == Micro::MinNan;
   Lanes a = value(in.a);
@@ -206,48 +239,42 @@ Lanes MicroEmitter::min_max(const MicroInstruction& in) {
     return is_min ? isa_.select(less, a, b) : isa_.select(less, b, a);
   }
   const bool wide = in.lane == Lane::F64;
-  const InstId id = is_min ? (wide ? Inst::kIdVminpd : Inst::kIdVminps)
-                           : (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps);
-  if (a.constant) std::swap(a, b);
-  if (b.constant && !is_nan(b)) return bounded(id, b, a);
-  const Lanes forward = isa_.each_part(id, in.lane, a, b);
-  const Lanes backward = isa_.each_part(id, in.lane, isa_.in_registers(b), a);
-  const Lanes both = logic(is_min ? Micro::Or : Micro::And, forward, backward);
-  const Lanes sum = isa_.each_part(isa_.direct(Micro::Add, in.lane), in.lane, a, b);
-  return isa_.select(isa_.unordered(a, b), sum, both);
-}
-
-x86::Vec MicroEmitter::consumed(std::uint16_t index, std::size_t p) {
-  const Lanes& v = value(index);
-  const x86::Vec source = isa_.reg(v, p);
-  if (v.constant) return source;  // freshly made for this use
-  // A value computed here and used for the last time may be overwritten; anything else is copied.
-  if (uses_[index] == 1 && makes_registers((*program_)[index].op)) return source;
-  return isa_.emit2(Inst::kIdVmovaps, source);
+  if (a.constant()) std::swap(a, b);
+  if (!b.constant() || is_nan(b)) return isa_.min_max(in.op, isa_.in_registers(a), b);
+  return bounded(is_min ? (wide ? Inst::kIdVminpd : Inst::kIdVminps)
+                        : (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps),
+                 b, a);
 }
 
 Lanes MicroEmitter::fused_multiply_add(const MicroInstruction& in) {
+  Lanes result{.lane = in.lane, .width = width_of(in.lane)};
+  for (std::size_t p = 0; p < result.parts(); ++p) result.part[p] = fused_part(in, p);
+  return result;
+}
+
+/// a * b + c overwrites one of the three, and one of the others may be in memory: a value that nobody needs any
+/// more is overwritten, else a fresh register with c in it.
+x86::Vec MicroEmitter::fused_part(const MicroInstruction& in, std::size_t p) {
   const bool wide = in.lane == Lane::F64;
   std::uint16_t a = in.a;
   std::uint16_t b = in.b;
-  if (value(a).constant) std::swap(a, b);
-  Lanes result{.lane = in.lane, .width = width_of(in.lane)};
-  for (std::size_t p = 0; p < result.parts(); ++p) {
-    x86::Vec r;
-    if (value(b).constant) {
-      const x86::Vec addend = isa_.reg(value(in.c), p);
-      r = consumed(a, p);
-      cc_.emit(wide ? Inst::kIdVfmadd132pd : Inst::kIdVfmadd132ps, r, addend,
-               isa_.rhs(value(b), p));
-    } else {
-      const x86::Vec factor = isa_.reg(value(b), p);
-      r = consumed(a, p);
-      cc_.emit(wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, r, factor,
+  if (!value(a).in_registers() || dies(b)) std::swap(a, b);
+  if (dies(a) && !dies(in.c)) {
+    const x86::Vec r = isa_.reg(value(a), p);
+    if (value(b).in_registers()) {
+      cc_.emit(wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, r, isa_.reg(value(b), p),
                isa_.rhs(value(in.c), p));
+    } else {
+      cc_.emit(wide ? Inst::kIdVfmadd132pd : Inst::kIdVfmadd132ps, r, isa_.reg(value(in.c), p),
+               isa_.rhs(value(b), p));
     }
-    result.part[p] = r;
+    return r;
   }
-  return result;
+  const x86::Vec factor = isa_.reg(value(a), p);
+  x86::Vec r = isa_.reg(value(in.c), p);
+  if (value(in.c).in_registers() && !dies(in.c)) r = isa_.emit2(Inst::kIdVmovaps, r);
+  cc_.emit(wide ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, r, factor, isa_.rhs(value(b), p));
+  return r;
 }
 
 Lanes MicroEmitter::sign_operation(const MicroInstruction& in) {

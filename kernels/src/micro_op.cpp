@@ -22,6 +22,7 @@ constexpr std::array<Row, kMicroCount> kRows{{
     {"div", 2},
     {"sqrt", 1},
     {"fma", 3},
+    {"scale", 2},
     {"neg", 1},
     {"abs", 1},
     {"min_nan", 2},

@@ -14,15 +14,10 @@ class PointwiseLoop final : public LoopNest {
  private:
   const Segment& points() const { return kernel_.passes[0].points; }
 
-  int unroll() const {
-    const int work = work_of(points());
-    if (!emits_full_vectors(points())) return 0;
-    if (work <= 6) return 4;
-    return work <= 30 ? 2 : 1;
-  }
-
   void emit_loops() override {
     if (kernel_.passes.empty()) return;
+    vectors_ = side_by_side(points(), 0);
+    park_uniforms(points(), vectors_, 0);
     const asmjit::Label next_row = cc_.newLabel();
     const x86::Gp rows = cc_.newInt64("rows");
     cc_.mov(rows, frame_field(offsetof(CallFrame, outer)));
@@ -39,45 +34,18 @@ class PointwiseLoop final : public LoopNest {
     prepare_streaming(points());
     const x86::Gp left = cc_.newInt64("left");
     cc_.mov(left, frame_field(offsetof(CallFrame, inner)));
-    if (unroll() > 0) emit_full(left);
-    emit_masked(left);
+    emit_along(left, vectors_, 1, [&](int vectors, int, const Active& active) {
+      const auto count = static_cast<std::size_t>(vectors);
+      emit_points({.segment = points(),
+                   .values = std::vector<Values*>(count, &values_),
+                   .states = std::vector<std::vector<Lanes>*>(count, &no_states_),
+                   .active = active});
+      advance(vectors);
+    });
   }
 
-  void emit_full(const x86::Gp& left) {
-    const asmjit::Label loop = cc_.newLabel();
-    const asmjit::Label done = cc_.newLabel();
-    const int block = unroll() * isa_.lanes();
-    cc_.cmp(left, block);
-    cc_.jl(done);
-    cc_.align(asmjit::AlignMode::kCode, 32);
-    cc_.bind(loop);
-    emit_copies(unroll(), Active{});
-    cc_.sub(left, block);
-    cc_.cmp(left, block);
-    cc_.jge(loop);
-    cc_.bind(done);
-  }
-
-  void emit_masked(const x86::Gp& left) {
-    const asmjit::Label loop = cc_.newLabel();
-    const asmjit::Label done = cc_.newLabel();
-    cc_.test(left, left);
-    cc_.jle(done);
-    cc_.bind(loop);
-    emit_copies(1, isa_.first_lanes(min_with_lanes(left)));
-    cc_.sub(left, isa_.lanes());
-    cc_.jg(loop);
-    cc_.bind(done);
-  }
-
-  void emit_copies(int copies, const Active& active) {
-    std::vector<Lanes> no_states;
-    for (int copy = 0; copy < copies; ++copy) {
-      emit_points(points(), values_, no_states, copy, active, true);
-      advance_strided();
-    }
-    advance_dense(copies);
-  }
+  int vectors_ = 1;
+  std::vector<Lanes> no_states_;
 };
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace spyre::kernels {
 namespace {
 
 constexpr int kReductionLanes = 16;
+constexpr int kCacheLine = 64;
+/// Bytes of a row that two rows of, and what a kernel keeps of one, still leave room for in a core's cache.
+constexpr int kPrefetchedRow = 64 << 10;
 
 /// The outcome does not depend on the order, so that more than 16 running states may be kept.
 bool any_order(const Step& reduce) {
@@ -28,6 +31,8 @@ class RowProgram final : public LoopNest {
   int groups() const { return kReductionLanes / isa_.lanes(); }
 
   void emit_loops() override {
+    for (std::uint16_t p = 0; p < kernel_.passes.size(); ++p)
+      park_uniforms(kernel_.passes[p].points, vectors_of(p), state_registers(p, vectors_of(p)));
     make_states();
     const asmjit::Label next_row = cc_.newLabel();
     const x86::Gp rows = cc_.newInt64("rows");
@@ -43,13 +48,35 @@ class RowProgram final : public LoopNest {
     cc_.jnz(next_row);
   }
 
-  /// Vectors of points in one turn of the main loop of any pass.
-  int copies_of(const Segment& points) const { return groups() * (work_of(points) <= 8 ? 2 : 1); }
+  /// Registers that hold running states through a pass, for `vectors` vectors side by side.
+  int state_registers(std::uint16_t pass, int vectors) const {
+    int registers = 0;
+    for (const LoweredReduction& r : kernel_.reductions) {
+      if (r.pass != pass) continue;
+      const int sets = any_order(kernel_.spec.steps[r.step]) ? vectors : groups();
+      for (const StateRule& rule : r.states) registers += sets * (width_of(rule.lane) / 4);
+    }
+    return registers;
+  }
+
+  /// Vectors of points that a pass computes side by side; 0: there is no main loop.
+  int abreast(std::uint16_t pass) const {
+    const Segment& points = kernel_.passes[pass].points;
+    const int few = side_by_side(points, state_registers(pass, groups()));
+    return side_by_side(points, state_registers(pass, std::max(few, groups())));
+  }
+
+  /// Vectors in one turn of the main loop: at least one of each group.
+  int vectors_of(std::uint16_t pass) const {
+    const int vectors = abreast(pass);
+    return vectors == 0 ? 0 : std::max(vectors, groups());
+  }
 
   /// One set per vector of a turn; reductions with a fixed order share those of their group.
   void make_states() {
     int copies = groups();
-    for (const Pass& pass : kernel_.passes) copies = std::max(copies, copies_of(pass.points));
+    for (std::uint16_t p = 0; p < kernel_.passes.size(); ++p)
+      copies = std::max(copies, vectors_of(p));
     for (int copy = 0; copy < copies; ++copy) {
       states_.push_back(new_states());
       if (copy < groups()) continue;
@@ -85,52 +112,63 @@ class RowProgram final : public LoopNest {
     cc_.mov(left, frame_field(offsetof(CallFrame, inner)));
     if (kernel_.reads_position()) {
       position_ = cc_.newInt64("position");
+      position_varies_along_lanes_ = true;
       cc_.mov(position_, 0);
     }
-    if (emits_full_vectors(points)) emit_full(points, left);
-    emit_masked(points, left);
+    prepare_prefetch(pass);
+    emit_along(left, vectors_of(pass), groups(), [&](int vectors, int phase, const Active& active) {
+      if (active.all) prefetch(vectors);
+      const int width = std::min(vectors, std::max(abreast(pass), 1));
+      for (int first = phase; first < phase + vectors; first += width)
+        emit_block(points, first, width, active);
+    });
     for (const LoweredReduction& r : kernel_.reductions)
       if (r.pass == pass) fold(r);
   }
 
-  void emit_full(const Segment& points, const x86::Gp& left) {
-    const asmjit::Label loop = cc_.newLabel();
-    const asmjit::Label done = cc_.newLabel();
-    const int copies = copies_of(points);
-    const int block = copies * isa_.lanes();
-    cc_.cmp(left, block);
-    cc_.jl(done);
-    cc_.align(asmjit::AlignMode::kCode, 32);
-    cc_.bind(loop);
-    for (int copy = 0; copy < copies; ++copy) emit_vector(points, copy, copy, Active{});
-    advance_dense(copies);
-    cc_.sub(left, block);
-    cc_.cmp(left, block);
-    cc_.jge(loop);
-    cc_.bind(done);
-  }
-
-  void emit_masked(const Segment& points, const x86::Gp& left) {
-    const asmjit::Label loop = cc_.newLabel();
-    const asmjit::Label done = cc_.newLabel();
-    cc_.test(left, left);
-    cc_.jle(done);
-    cc_.bind(loop);
-    for (int group = 0; group < groups(); ++group) {
-      emit_vector(points, 0, group, isa_.first_lanes(min_with_lanes(left)));
-      advance_dense(1);
-      cc_.sub(left, isa_.lanes());
-      if (group + 1 < groups()) cc_.jle(done);
+  void emit_block(const Segment& points, int first_set, int vectors, const Active& active) {
+    Block block{.segment = points, .shared = groups(), .active = active};
+    for (int v = 0; v < vectors; ++v) {
+      block.values.push_back(&values_);
+      block.states.push_back(&states_[static_cast<std::size_t>(first_set + v)]);
     }
-    cc_.jg(loop);
-    cc_.bind(done);
+    emit_points(block);
+    advance(vectors);
   }
 
-  void emit_vector(const Segment& points, int copy, int states, const Active& active) {
-    if (kernel_.reads_position()) set_position(position_, true, values_);
-    emit_points(points, values_, states_[static_cast<std::size_t>(states)], copy, active, true);
-    advance_strided();
-    if (kernel_.reads_position()) cc_.add(position_, isa_.lanes());
+  /// While the pass with the most work runs over a row that is in a cache, memory fetches the next one.
+  void prepare_prefetch(std::uint16_t pass) {
+    ahead_ = {};
+    if (kernel_.passes.size() < 2 || pass != busiest_pass()) return;
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+      const ArgumentSpec& a = kernel_.spec.arguments[i];
+      if (!cursors_[i].at.isValid() || a.kind != ArgumentSpec::Kind::Load ||
+          a.inner != InnerStride::Unit)
+        continue;
+      const x86::Gp bytes = cc_.newInt64();
+      const x86::Gp none = cc_.newInt64();
+      ahead_.push_back({i, cc_.newInt64()});
+      cc_.mov(ahead_.back().distance, stride_slot(i, false));
+      cc_.imul(bytes, frame_field(offsetof(CallFrame, inner)), size_of(a.dtype));
+      cc_.mov(none, 0);
+      cc_.cmp(bytes, kPrefetchedRow);
+      cc_.cmovg(ahead_.back().distance, none);
+    }
+  }
+
+  std::uint16_t busiest_pass() const {
+    std::uint16_t busiest = 0;
+    for (std::uint16_t p = 1; p < kernel_.passes.size(); ++p)
+      if (work_of(kernel_.passes[p].points) > work_of(kernel_.passes[busiest].points)) busiest = p;
+    return busiest;
+  }
+
+  void prefetch(int vectors) {
+    for (const Ahead& ahead : ahead_) {
+      const int bytes = vectors * isa_.lanes() * size_of(kernel_.spec.arguments[ahead.argument].dtype);
+      for (int offset = 0; offset < bytes; offset += kCacheLine)
+        cc_.prefetcht0(x86::ptr(cursors_[ahead.argument].at, ahead.distance, 0, offset));
+    }
   }
 
   /// Lane i with lane i + 8, then + 4, + 2, + 1; the outcome on every lane.
@@ -168,8 +206,13 @@ class RowProgram final : public LoopNest {
     return result;
   }
 
+  struct Ahead {
+    std::size_t argument = 0;
+    x86::Gp distance;  // to the next row; 0 if a row is too long to wait in a cache
+  };
+
   std::vector<std::vector<Lanes>> states_;  // by set, by state
-  x86::Gp position_;
+  std::vector<Ahead> ahead_;
 };
 
 }  // namespace

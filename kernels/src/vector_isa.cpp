@@ -8,7 +8,7 @@ namespace spyre::kernels {
 using asmjit::Imm;
 
 Lanes VectorIsa::constant(Lane lane, std::uint64_t bits) {
-  Lanes value{.lane = lane, .width = width_of(lane), .constant = true, .bits = bits};
+  Lanes value{.lane = lane, .width = width_of(lane), .home = Lanes::Home::Constant, .bits = bits};
   return value;
 }
 
@@ -54,19 +54,21 @@ x86::Vec VectorIsa::materialise(std::uint8_t width, std::uint64_t bits) {
 }
 
 x86::Vec VectorIsa::reg(const Lanes& value, std::size_t part) {
-  if (value.constant) return materialise(value.width, value.bits);
+  if (value.constant()) return materialise(value.width, value.bits);
+  if (!value.in_registers()) return unparked(value.memory, value.width);
   return value.part[part].as<x86::Vec>();
 }
 
 Operand_ VectorIsa::rhs(const Lanes& value, std::size_t part) {
-  if (value.constant) return constant_operand(value.width, value.bits);
+  if (value.constant()) return constant_operand(value.width, value.bits);
+  if (!value.in_registers()) return value.memory;
   return value.part[part];
 }
 
 Lanes VectorIsa::in_registers(const Lanes& value) {
-  if (!value.constant) return value;
+  if (value.in_registers()) return value;
   Lanes result{.lane = value.lane, .width = value.width};
-  result.part[0] = materialise(value.width, value.bits);
+  result.part[0] = reg(value, 0);
   result.part[1] = result.part[0];
   return result;
 }

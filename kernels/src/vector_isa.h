@@ -23,15 +23,21 @@ constexpr std::uint8_t width_of(Lane lane) {
 }
 
 /// One value on every lane: one register of 4-byte lanes, or two registers of 8-byte lanes. A mask has the
-/// width of the comparison that made it. A constant is not in a register until an instruction needs it there.
+/// width of the comparison that made it. Constants and parked values are not in a register until an instruction
+/// needs them there: most take them as a memory operand.
 struct Lanes {
+  enum class Home : std::uint8_t { Registers, Constant, Memory };
+
   Lane lane{};
   std::uint8_t width = 4;
-  bool constant = false;
-  std::uint64_t bits = 0;  // of the constant
+  Home home = Home::Registers;
+  std::uint64_t bits = 0;  // Constant
+  x86::Mem memory{};       // Memory: an operand that gives the value to all lanes
   std::array<x86::Reg, 2> part{};
 
   std::size_t parts() const { return width / 4U; }
+  bool in_registers() const { return home == Home::Registers; }
+  bool constant() const { return home == Home::Constant; }
 };
 
 /// Which lanes take part: all, or the first `count` at the end of a row.
@@ -60,6 +66,8 @@ class VectorIsa {
   virtual x86::Vec half(const x86::Reg& r) const = 0;  // the lower half, as an operand
   virtual x86::Mem constant_operand(std::uint8_t width, std::uint64_t bits) = 0;
   x86::Vec materialise(std::uint8_t width, std::uint64_t bits);
+  /// Keeps a value that is equal on all lanes in the stack frame, so that it takes no register.
+  virtual Lanes parked(const Lanes& value) = 0;
   x86::Vec reg(const Lanes& value, std::size_t part);
   Operand_ rhs(const Lanes& value, std::size_t part);
   Lanes in_registers(const Lanes& value);
@@ -72,6 +80,10 @@ class VectorIsa {
   // Masks.
   virtual Lanes mask_constant(bool value) = 0;
   virtual Lanes compare(Micro op, const Lanes& a, const Lanes& b) = 0;
+  /// MinNan or MaxNan of floats, neither of them a constant number.
+  virtual Lanes min_max(Micro op, const Lanes& a, const Lanes& b) = 0;
+  /// a * 2^b; see Micro::Scale.
+  virtual Lanes scale(const Lanes& a, const Lanes& b) = 0;
   virtual Lanes unordered(const Lanes& a, const Lanes& b) = 0;
   virtual Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) = 0;
   virtual Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) = 0;
@@ -144,6 +156,8 @@ class VectorIsa {
 
  protected:
   virtual x86::Vec new_vector() = 0;
+  /// Loads what a parked value's operand names.
+  virtual x86::Vec unparked(const x86::Mem& memory, std::uint8_t width) = 0;
 
   /// Copies `active` elements between two strided sequences.
   void copy_elements(int size, const x86::Mem& to, const x86::Gp& to_stride, const x86::Mem& from,

@@ -20,14 +20,8 @@ Value polynomial(Builder& b, Value x, std::initializer_list<double> c) {
 }
 
 /// Replaces what is below (above) a bound; NaN passes.
-Value raise_to(Builder& b, Value x, double low) {
-  const Value bound = b.constant(x, low);
-  return b.select(b.lt(x, bound), bound, x);
-}
-Value lower_to(Builder& b, Value x, double high) {
-  const Value bound = b.constant(x, high);
-  return b.select(b.lt(bound, x), bound, x);
-}
+Value raise_to(Builder& b, Value x, double low) { return b.max_nan(x, b.constant(x, low)); }
+Value lower_to(Builder& b, Value x, double high) { return b.min_nan(x, b.constant(x, high)); }
 
 constexpr double kLn2High = static_cast<float>(std::numbers::ln2);
 constexpr double kLn2Low = std::numbers::ln2 - kLn2High;
@@ -36,7 +30,7 @@ constexpr std::uint64_t kOneBits = 0x3f800000;
 
 /// x = n ln 2 + r with whole n and |r| <= ln 2 / 2. `exponent` is n in the exponent field of a float32.
 struct Reduced {
-  Value r, exponent;
+  Value r, n, exponent;
 };
 
 Reduced reduce(Builder& b, Value x) {
@@ -46,7 +40,7 @@ Reduced reduce(Builder& b, Value x) {
   const Value n = b.sub(shifted, shifter);
   const Value near = b.fma(n, b.constant(x, -kLn2High), x);
   const Value r = b.fma(n, b.constant(x, -kLn2Low), near);
-  return {r, b.shl(b.bits_to_int(shifted), b.constant(Lane::I32, 23))};
+  return {r, n, b.shl(b.bits_to_int(shifted), b.constant(Lane::I32, 23))};
 }
 
 /// e^r - 1 for |r| <= ln 2 / 2.
@@ -65,12 +59,7 @@ Value power_of_two(Builder& b, Value exponent, std::uint64_t one_bits = kOneBits
 /// e^x for x <= 89; underflows gradually, with one rounding.
 Value exp_f32(Builder& b, Value x) {
   const Reduced reduced = reduce(b, raise_to(b, x, -104));
-  const Value p = b.add(small_expm1(b, reduced.r), b.constant(x, 1));
-  // 2^n in two factors, for n beyond the exponents of normal numbers.
-  const Value half = b.bit_and(b.shr_arith(reduced.exponent, b.constant(Lane::I32, 1)),
-                               b.bits(Lane::I32, 0xff800000U));
-  const Value rest = b.sub(reduced.exponent, half);
-  return b.mul(b.mul(p, power_of_two(b, half)), power_of_two(b, rest));
+  return b.scale(b.add(small_expm1(b, reduced.r), b.constant(x, 1)), reduced.n);
 }
 
 Value expm1_f32(Builder& b, Value x) {

@@ -36,6 +36,7 @@ class Builder {
   Value mul(Value a, Value b);
   Value div(Value a, Value b);
   Value fma(Value a, Value b, Value c);
+  Value scale(Value a, Value exponent);
   Value sqrt(Value a);
   Value neg(Value a);
   Value abs(Value a);

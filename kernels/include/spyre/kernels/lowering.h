@@ -1,7 +1,7 @@
 // spyre/kernels/lowering.h — a KernelSpec as straight-line micro-op programs, placed in the passes of its loop nest.
 //
 // Kernel values are numbered: the steps first, then the position along the reduced dimension, then the running
-// states of the reductions, then the states they are combined with.
+// states of the reductions, then the states they are combined with, then values that were moved out of a loop.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -78,6 +78,7 @@ struct LoweredKernel {
   Segment after;             // results of the last pass
   std::vector<LoweredReduction> reductions;
   std::vector<std::uint16_t> saved;  // steps kept in the scratchpad row, by slot
+  std::uint16_t hoisted = 0;         // values that were moved out of a loop
 
   std::uint16_t position_value() const { return static_cast<std::uint16_t>(spec.steps.size()); }
   std::uint16_t state_count() const;
@@ -86,7 +87,7 @@ struct LoweredKernel {
     return static_cast<std::uint16_t>(state + state_count());
   }
   std::size_t value_count() const {
-    return spec.steps.size() + 1 + 2 * static_cast<std::size_t>(state_count());
+    return spec.steps.size() + 1 + 2 * static_cast<std::size_t>(state_count()) + hoisted;
   }
   bool reads_position() const;
   std::string print() const;

@@ -3,7 +3,8 @@
 // A micro-op is one exactly specified operation on one element. Each is either IEEE-exact (round to
 // nearest even) or integer arithmetic modulo 2^n, so the scalar interpreter, the AVX2 emitter and the
 // AVX-512 emitter produce the same bits by construction. Rules for NaN and signed zero are in the names.
-// Which NaN comes out (payload and sign) is not specified, only that it is one.
+// Where arithmetic makes or passes on a NaN, all engines give a NaN at the same place; its sign and payload are
+// outside law 2 (ADR 0012). Moving, selecting, Neg and Abs keep them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -41,6 +42,7 @@ enum class Micro : std::uint8_t {
   Div,
   Sqrt,  // floats only, IEEE
   Fma,   // floats only: a * b + c, one rounding
+  Scale,  // F32: a * 2^b, one rounding; b is whole, |b| <= 252, and 1/2 <= |a| <= 2 (or either is NaN)
   Neg,
   Abs,  // floats: sign bit only (NaN keeps its payload)
   MinNan,
