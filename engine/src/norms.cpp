@@ -45,7 +45,7 @@ Tensor scaled(const Tensor& normalized, const Scale& scale, DType work, DType ty
   if (scale.weight.defined() && scale.bias.defined())
     return apply(w.affine, work, type, {normalized, scale.weight, scale.bias});
   if (scale.weight.defined()) return apply(w.mul, work, type, {normalized, scale.weight});
-  if (scale.bias.defined()) return apply(w.add, work, type, {normalized, scale.bias, 1.0});
+  if (scale.bias.defined()) return apply(w.add, work, type, {normalized, scale.bias});
   return converted(normalized, type);
 }
 
@@ -81,7 +81,7 @@ Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normaliz
                              const Tensor& weight, std::array<bool, 3> mask) {
   const DType type = *native_type(x.scalar_type()), work = working_type(type);
   const Vocabulary& w = words();
-  const Tensor centered = apply(w.sub, work, {x, n.mean, 1.0});
+  const Tensor centered = apply(w.sub, work, {x, n.mean});
   const Tensor normalized = apply(w.mul, work, {centered, n.rstd});
   Gradients g;
   if (mask[0]) {
@@ -95,7 +95,7 @@ Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normaliz
     const Tensor slope = mean_of(apply(w.mul, work, {inner, normalized}));
     const Tensor rest = apply(
         w.sub, work,
-        {apply(w.sub, work, {inner, mean, 1.0}), apply(w.mul, work, {normalized, slope}), 1.0});
+        {apply(w.sub, work, {inner, mean}), apply(w.mul, work, {normalized, slope})});
     g.input = apply(w.mul, work, type, {rest, n.rstd});
   }
   if (mask[1])
@@ -221,8 +221,8 @@ Three batch_norm_in_evaluation(const Tensor& input, const Scale& scale, Running 
   const DType type = *native_type(input.scalar_type()), work = working_type(type);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const Vocabulary& w = words();
-  const Tensor shifted_var = apply(w.add, DType::F64, {running.var->view(shape), eps, 1.0});
-  const Tensor centered = apply(w.sub, work, {input, running.mean->view(shape), 1.0});
+  const Tensor shifted_var = apply(w.add, DType::F64, {running.var->view(shape), eps});
+  const Tensor centered = apply(w.sub, work, {input, running.mean->view(shape)});
   const Tensor normalized =
       apply(w.mul, work, {centered, apply(w.rsqrt, DType::F64, work, {shifted_var})});
   const Tensor none = empty({0}, input.scalar_type(), input.device());
@@ -281,7 +281,7 @@ Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weig
   const Tensor rstd =
       train ? spread->view(shape)
             : apply(words().rsqrt, DType::F64, type,
-                    {apply(words().add, DType::F64, {spread->view(shape), eps, 1.0})});
+                    {apply(words().add, DType::F64, {spread->view(shape), eps})});
   const Normalization n{mean->view(shape), rstd, all_but_channels(input), all_but_channels(input)};
   const Tensor scale = viewed(weight, shape);
   Gradients g = normalize_backward(grad, input, n, scale, {mask[0] && train, mask[1], mask[2]});

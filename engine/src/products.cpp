@@ -215,7 +215,8 @@ Tensor scaled_sum(const Tensor& self, Tensor product, const Scalar& beta, const 
   const Vocabulary& w = words();
   if (!is_one(alpha)) product = apply(w.mul, compute, {product, alpha});
   if (beta.equal(0)) return converted(product, type);
-  return apply(w.add, compute, type, {product, self, beta});
+  if (is_one(beta)) return apply(w.add, compute, type, {product, self});
+  return apply(w.add_scaled, compute, type, {product, self, beta});
 }
 
 /// True if `self` and the numbers fit a product of `sizes`.

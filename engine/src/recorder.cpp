@@ -174,6 +174,7 @@ const Vocabulary& words() {
     const auto id = [](std::string_view name) { return kernels::op_named(name); };
     return Vocabulary{.abs = id("abs"),
                       .add = id("add"),
+                      .add_scaled = id("add_scaled"),
                       .affine = id("affine"),
                       .copy = id("cast"),
                       .div = id("div"),

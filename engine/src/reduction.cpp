@@ -65,7 +65,7 @@ Moments moments(const at::Tensor& tensor, std::uint32_t dims) {
   m.count = reduced_count(tensor, dims);
   const at::Tensor sum = sum_over(tensor, dims, type, DType::F64, /*keep=*/true);
   m.mean = apply(w.div, DType::F64, work, {sum, static_cast<double>(m.count)});
-  m.centered = apply(w.sub, work, {tensor, m.mean, 1.0});
+  m.centered = apply(w.sub, work, {tensor, m.mean});
   m.squares = sum_over(apply(w.square, work, {m.centered}), dims, work, DType::F64, /*keep=*/true);
   return m;
 }

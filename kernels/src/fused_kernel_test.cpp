@@ -104,7 +104,7 @@ TEST_P(FusedKernelTest, LongRowsSplitIntoBlocks) {
   const std::uint16_t x = b.load(DType::F32);
   const std::uint16_t scale = b.param(DType::F32);
   const std::uint16_t product = b.apply("mul", DType::F32, {x, scale});
-  b.store(b.apply("add", DType::F32, {product, x, scale}), DType::F32);
+  b.store(b.apply("add_scaled", DType::F32, {product, x, scale}), DType::F32);
   check(b.spec(), {{1, 4096}, {3, 4097}, {2, 12289}, {5, 8191}});
 }
 
@@ -172,7 +172,7 @@ KernelSpec layer_norm(DType type) {
   const std::uint16_t x = b.load(type);
   const std::uint16_t n = b.param(f32);
   const std::uint16_t mean = b.apply("div", f32, {b.reduce(Reduction::Sum, f32, f32, x), n});
-  const std::uint16_t centred = b.apply("sub", f32, {x, mean, b.param(f32)});
+  const std::uint16_t centred = b.apply("sub_scaled", f32, {x, mean, b.param(f32)});
   const std::uint16_t square = b.apply("square", f32, {centred});
   const std::uint16_t variance =
       b.apply("div", f32, {b.reduce(Reduction::Sum, f32, f32, square), n});
@@ -244,7 +244,7 @@ TEST_P(FusedKernelTest, ColumnsWithProducersEpiloguesAndSideOutputs) {
   const std::uint16_t w = b.load(DType::F16, InnerStride::Zero);
   const std::uint16_t bias = b.load(f32, InnerStride::Unit, Level::Result);
   const std::uint16_t y = b.apply("mul", f32, {x, w});
-  const std::uint16_t z = b.apply("sub", f32, {y, bias, b.param(f32)});
+  const std::uint16_t z = b.apply("sub_scaled", f32, {y, bias, b.param(f32)});
   const std::uint16_t total = b.reduce(Reduction::Sum, f32, f32, z);
   const std::uint16_t at = b.reduce(Reduction::ArgMin, f32, DType::I64, z);
   b.store(z, f32);
@@ -261,7 +261,7 @@ TEST_P(FusedKernelTest, InPlaceRowsKeepWhatLaterPassesRead) {
   const std::uint16_t total = b.reduce(Reduction::Sum, f32, f32, x);
   const std::uint16_t y = b.apply("mul", f32, {x, total});
   const std::uint16_t largest = b.reduce(Reduction::Max, f32, f32, y);
-  const std::uint16_t z = b.apply("add", f32, {x, largest, b.param(f32)});
+  const std::uint16_t z = b.apply("add_scaled", f32, {x, largest, b.param(f32)});
   b.store(z, f32);
   b.store(y, f32);
   check(b.spec(), {{3, 5}, {2, 100}, {4, 16}}, true);

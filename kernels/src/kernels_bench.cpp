@@ -66,7 +66,7 @@ KernelSpec multiply_add() {
   SpecBuilder b(Form::Pointwise);
   const std::uint16_t product =
       b.apply("mul", DType::F32, {b.load(DType::F32), b.load(DType::F32)});
-  b.store(b.apply("add", DType::F32, {product, b.load(DType::F32), b.param(DType::F32)}),
+  b.store(b.apply("add_scaled", DType::F32, {product, b.load(DType::F32), b.param(DType::F32)}),
           DType::F32);
   return b.spec();
 }
@@ -82,7 +82,7 @@ KernelSpec softmax(DType type) {
   const std::uint16_t x = b.load(type);
   const std::uint16_t largest = b.reduce(Reduction::Max, type, type, x);
   const std::uint16_t e =
-      b.apply("exp", DType::F32, {b.apply("sub", DType::F32, {x, largest, b.param(DType::F32)})});
+      b.apply("exp", DType::F32, {b.apply("sub", DType::F32, {x, largest})});
   const std::uint16_t total = b.reduce(Reduction::Sum, DType::F32, DType::F32, e);
   b.store(b.apply("div", DType::F32, {e, total}), type);
   return b.spec();

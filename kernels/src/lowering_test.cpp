@@ -54,7 +54,7 @@ struct Softmax {
   SpecBuilder b{Form::Row, 2};
   std::uint16_t x = b.load(kF32);
   std::uint16_t largest = b.reduce(Reduction::Max, kF32, kF32, x);
-  std::uint16_t shifted = b.apply("sub", kF32, {x, largest, b.param(kF32)});
+  std::uint16_t shifted = b.apply("sub_scaled", kF32, {x, largest, b.param(kF32)});
   std::uint16_t e = b.apply("exp", kF32, {shifted});
   std::uint16_t total = b.reduce(Reduction::Sum, kF32, kF32, e);
   Softmax() { b.store(b.apply("div", kF32, {e, total}), kF32); }

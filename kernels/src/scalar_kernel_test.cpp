@@ -67,7 +67,7 @@ TEST(ScalarKernel, PointwiseOverStridesAndBlocks) {
   SpecBuilder b(Form::Pointwise, 2);
   const auto x = b.load(DType::F32), y = b.load(DType::F32, InnerStride::Any),
              p = b.param(DType::F32);
-  b.store(b.apply("add", DType::F32, {x, y, p}), DType::F32);
+  b.store(b.apply("add_scaled", DType::F32, {x, y, p}), DType::F32);
   const std::int64_t rows = 2, columns = 4500;  // more than one block
   std::vector<float> a = random_floats(9000), c = random_floats(9000, 2), out(9000);
   Launch({rows, columns})
@@ -153,7 +153,7 @@ TEST(ScalarKernel, RowResultsFeedElementsOfTheSameRow) {
   const auto x = b.load(DType::F32);
   const auto most = b.reduce(Reduction::Max, DType::F32, DType::F32, x);
   const auto one = b.param(DType::F32);
-  b.store(b.apply("sub", DType::F32, {x, most, one}), DType::F32);
+  b.store(b.apply("sub_scaled", DType::F32, {x, most, one}), DType::F32);
   b.store(b.reduce(Reduction::ArgMax, DType::F32, DType::I64, x), DType::I64, InnerStride::Zero);
   std::vector<float> a{1, 5, 2, 5, -1, -7, -3, -1}, out(8);
   std::vector<std::int64_t> where(2);

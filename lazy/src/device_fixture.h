@@ -90,11 +90,8 @@ class DeviceFixture : public ::testing::Test {
     return values;
   }
 
-  /// `add` and `sub` may be called without their alpha.
   void apply(std::string_view op, std::vector<Input> inputs, const DeviceTensor& out,
              StreamId stream = kStream, std::uint32_t source = 0) {
-    if (inputs.size() < kernels::op(kernels::op_named(op)).info.arity)
-      inputs.push_back(number(1, out.dtype));
     device.record(stream, Pointwise{kernels::op_named(op), out.dtype, out.dtype, out.sizes.span(),
                                     inputs, out.view(), source});
   }

@@ -229,7 +229,7 @@ void Device::State::recorded(Lock& lock, StreamState& s) {
     cut_step(lock, s, *step);
   } else if (s.trace.nodes().size() >= settings.max_nodes) {
     flush(lock, s, FlushReason::NodeLimit, Urgency::Background);
-  } else if (s.trace.pending_bytes() >= settings.max_pending.count) {
+  } else if (s.trace.asks_for_more_than(settings.max_pending)) {
     flush(lock, s, FlushReason::ByteLimit, Urgency::Background);
   }
 }

@@ -185,6 +185,21 @@ TEST_F(DeviceTest, ByteLimitFlushes) {
   EXPECT_EQ(read<float>(kept[7])[0], 8);
 }
 
+TEST_F(DeviceTest, IntermediatesDoNotCountForTheByteLimit) {
+  Settings settings = device.settings();
+  settings.max_pending = 16_KiB;
+  device.configure(settings);
+  DeviceTensor x = empty({256});
+  apply("add", {number(1), number(1)}, x);
+  for (int i = 0; i < 60; ++i) {
+    const DeviceTensor next = empty({256});
+    apply("add", {in(x), number(1)}, next);
+    x = next;
+  }
+  EXPECT_EQ(flushes(FlushReason::ByteLimit), 0U);
+  EXPECT_EQ(read<float>(x)[0], 62);
+}
+
 TEST_F(DeviceTest, EmptyTensorsAreNotRecorded) {
   const DeviceTensor a = empty({0, 4}), b = empty({0, 4});
   apply("add", {in(a), number(1)}, b);

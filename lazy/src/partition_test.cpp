@@ -18,7 +18,7 @@ TestTensor heads(const TestTensor& t) {
 
 TestTensor projection(GraphWriter& w) {
   const std::int64_t features = kHeads * kWidth;
-  return w.apply("add", {w.input({kBatch * kLength, features}), w.input({features}), 1.0});
+  return w.apply("add", {w.input({kBatch * kLength, features}), w.input({features})});
 }
 
 std::size_t groups(const GraphWriter& w) {
@@ -41,7 +41,7 @@ TEST(Partition, LetsOtherTensorsJoinReorderedLoops) {
   GraphWriter w;
   const TestTensor q = w.apply("mul", {heads(projection(w)), 0.125});
   const TestTensor mask = w.apply("neg", {w.input(q.sizes)});
-  w.observe(w.apply("exp", {w.apply("add", {q, mask, 1.0})}));
+  w.observe(w.apply("exp", {w.apply("add", {q, mask})}));
   EXPECT_EQ(groups(w), 1U);
 }
 
@@ -64,7 +64,7 @@ TEST(Partition, PutsLoopsBackIfTheMergeFails) {
   const TestTensor x = w.input({40, 32}), y = w.apply("exp", {x});
   // Reads y in two orders: no order of its loops suits both.
   const TestTensor both =
-      w.apply("add", {y.viewed({8, 5, 32}).transposed(0, 1), y.viewed({5, 8, 32}), 1.0});
+      w.apply("add", {y.viewed({8, 5, 32}).transposed(0, 1), y.viewed({5, 8, 32})});
   w.observe(w.apply("neg", {both}));
   const Plan plan = run_pipeline(w.graph, {.verify = true});
   ASSERT_EQ(plan.groups.size(), 2U);

@@ -142,12 +142,12 @@ class RandomProgram {
   }
 
   bool write(const TestTensor& out) {
-    constexpr std::string_view kOps[] = {"add", "add", "sub",  "mul",  "maximum",
+    constexpr std::string_view kOps[] = {"add", "add_scaled", "sub_scaled", "mul",  "maximum",
                                          "neg", "abs", "relu", "cast", "where"};
     const std::string_view op = kOps[below(std::size(kOps))];
     std::vector<TestInput> inputs;
     const std::size_t arity = kernels::op(kernels::op_named(op)).info.arity;
-    const bool scaled = op == "add" || op == "sub";
+    const bool scaled = op.ends_with("_scaled");
     inputs.reserve(arity);
     for (std::size_t i = 0; i < arity - scaled; ++i)
       inputs.push_back(i == 0 && below(2) ? TestInput(out) : operand(out.sizes));
@@ -238,8 +238,9 @@ struct PlainEvaluator {
   }
 
   static std::int64_t apply(std::string_view op, std::span<const std::int64_t> x) {
-    if (op == "add") return x[0] + x[1] * x[2];
-    if (op == "sub") return x[0] - x[1] * x[2];
+    if (op == "add") return x[0] + x[1];
+    if (op == "add_scaled") return x[0] + x[1] * x[2];
+    if (op == "sub_scaled") return x[0] - x[1] * x[2];
     if (op == "mul") return x[0] * x[1];
     if (op == "maximum") return std::max(x[0], x[1]);
     if (op == "neg") return -x[0];

@@ -56,6 +56,15 @@ std::uint32_t Trace::index_of(Buffer& buffer) {
   return index;
 }
 
+bool Trace::asks_for_more_than(Bytes limit) {
+  if (pending_bytes_ < limit.count) return false;
+  pending_bytes_ = 0;
+  for (const BufferUse& use : buffers_)
+    if (use.buffer->observable() && !BufferAccess::has_memory(*use.buffer))
+      pending_bytes_ += use.buffer->size().count;
+  return pending_bytes_ >= limit.count / 2;
+}
+
 TraceOperand Trace::use(const View& view, std::span<const std::int64_t> sizes) {
   return {index_of(*view.buffer),
           geometries_.intern(ElementType::of(view.dtype), view.offset, sizes, view.strides)};

@@ -28,7 +28,8 @@ TEST_F(TraceTest, BuffersAreNumberedByFirstUse) {
   EXPECT_EQ(trace.source(0), 5U);
   EXPECT_TRUE(trace.writes(*c.buffer));
   EXPECT_FALSE(trace.writes(*a.buffer));
-  EXPECT_EQ(trace.pending_bytes(), 3 * 16U);
+  EXPECT_FALSE(trace.asks_for_more_than(Bytes{3 * 16 + 1}));
+  EXPECT_TRUE(trace.asks_for_more_than(Bytes{3 * 16}));
 }
 
 TEST_F(TraceTest, ScalarsAndCountersTakeParametersInOrder) {

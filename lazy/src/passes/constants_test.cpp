@@ -32,7 +32,7 @@ TEST(Constants, EndWithAWrite) {
   const TestTensor x = w.input({8}), zeros = w.empty({8});
   w.apply_into(zeros, "cast", {0.0});
   w.apply_into(zeros.slice(0, 3, 1), "cast", {x.slice(0, 0, 1)});
-  w.observe(w.apply("add", {x, zeros, 1.0}));
+  w.observe(w.apply("add", {x, zeros}));
   EXPECT_TRUE(reads_memory(w, 1));
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "spyre/base/bytes.h"
 #include "spyre/base/ids.h"
 #include "spyre/kernels/library.h"
 #include "spyre/lazy/geometry.h"
@@ -100,8 +101,10 @@ class Trace {
   std::span<const std::uint32_t> sources() const { return sources_; }
   bool uses(const Buffer& buffer) const;
   bool writes(const Buffer& buffer) const;
-  /// Bytes of buffers that had no memory when they were first used here.
-  std::uint64_t pending_bytes() const { return pending_bytes_; }
+  /// Whether the results recorded here ask for more memory than `limit`. Those that nobody can see any more do not
+  /// count: they get none, or share it with others. Once the sum of all is reached they are counted again, so half
+  /// of the limit is enough then, lest that happen at every node.
+  bool asks_for_more_than(Bytes limit);
 
   /// Moves the nodes from `first` on to the end of `tail`, a trace of the same stream. What is left
   /// may be keyed and launched, but nothing more is appended to it.
@@ -128,7 +131,7 @@ class Trace {
 
   StreamId stream_;
   std::uint64_t serial_ = 0;
-  std::uint64_t pending_bytes_ = 0;
+  std::uint64_t pending_bytes_ = 0;  // of buffers that had no memory when they were first used here
   std::vector<TraceNode> nodes_;
   std::vector<TraceOperand> wide_;
   GeometryTable geometries_;

@@ -18,15 +18,40 @@ struct Add {
   static constexpr OpInfo info{.name = "add",
                                .aten = "add.Tensor;add.Scalar",
                                .signature = Signature::BinaryAlpha,
+                               .arity = 2,
+                               .select = "alpha=1",
+                               .doc = "x + y; bool: or"};
+  static double ref(Doubles x) { return x[0] + x[1]; }
+  static Value body(Builder& b, Values x) { return b.add(x[0], x[1]); }
+};
+static_assert(Operator<Add>);
+
+struct AddScaled {
+  static constexpr OpInfo info{.name = "add_scaled",
+                               .aten = "add.Tensor;add.Scalar",
+                               .signature = Signature::BinaryAlpha,
                                .arity = 3,
                                .doc = "x + alpha * y, one rounding; bool: or"};
   static double ref(Doubles x) { return std::fma(x[2], x[1], x[0]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[1], x[2], x[0]); }
 };
-static_assert(Operator<Add>);
+static_assert(Operator<AddScaled>);
 
 struct Sub {
   static constexpr OpInfo info{.name = "sub",
+                               .aten = "sub.Tensor;sub.Scalar",
+                               .signature = Signature::BinaryAlpha,
+                               .arity = 2,
+                               .computes = kNumbers,
+                               .select = "alpha=1",
+                               .doc = "x - y"};
+  static double ref(Doubles x) { return x[0] - x[1]; }
+  static Value body(Builder& b, Values x) { return b.sub(x[0], x[1]); }
+};
+static_assert(Operator<Sub>);
+
+struct SubScaled {
+  static constexpr OpInfo info{.name = "sub_scaled",
                                .aten = "sub.Tensor;sub.Scalar",
                                .signature = Signature::BinaryAlpha,
                                .arity = 3,
@@ -35,10 +60,23 @@ struct Sub {
   static double ref(Doubles x) { return std::fma(-x[2], x[1], x[0]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[1], b.neg(x[2]), x[0]); }
 };
-static_assert(Operator<Sub>);
+static_assert(Operator<SubScaled>);
 
 struct Rsub {
   static constexpr OpInfo info{.name = "rsub",
+                               .aten = "rsub.Tensor;rsub.Scalar",
+                               .signature = Signature::BinaryAlpha,
+                               .arity = 2,
+                               .computes = kNumbers,
+                               .select = "alpha=1",
+                               .doc = "y - x"};
+  static double ref(Doubles x) { return x[1] - x[0]; }
+  static Value body(Builder& b, Values x) { return b.sub(x[1], x[0]); }
+};
+static_assert(Operator<Rsub>);
+
+struct RsubScaled {
+  static constexpr OpInfo info{.name = "rsub_scaled",
                                .aten = "rsub.Tensor;rsub.Scalar",
                                .signature = Signature::BinaryAlpha,
                                .arity = 3,
@@ -47,7 +85,7 @@ struct Rsub {
   static double ref(Doubles x) { return std::fma(-x[2], x[0], x[1]); }
   static Value body(Builder& b, Values x) { return multiply_add(b, x[0], b.neg(x[2]), x[1]); }
 };
-static_assert(Operator<Rsub>);
+static_assert(Operator<RsubScaled>);
 
 struct Mul {
   static constexpr OpInfo info{.name = "mul",
@@ -279,7 +317,7 @@ struct Fmin {
 };
 static_assert(Operator<Fmin>);
 
-using Arithmetic = OpList<Add, Sub, Rsub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Neg,
+using Arithmetic = OpList<Add, AddScaled, Sub, SubScaled, Rsub, RsubScaled, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Neg,
                           Abs, Sign, Reciprocal, Maximum, Minimum, Fmax, Fmin>;
 
 }  // namespace spyre::kernels::ops
