@@ -30,7 +30,7 @@ struct Row {
   /// x - max(x), so that no exponential overflows.
   Tensor shifted(const Tensor& x) const {
     return apply(words().sub, work,
-                 {x, reduce({Reduction::Max, type, type, dims}, x, /*keep=*/true), 1.0});
+                 {x, reduce({Reduction::Max, type, type, dims}, x, /*keep=*/true)});
   }
 };
 
@@ -50,7 +50,7 @@ Tensor log_softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
   if (self.numel() == 0) return at::empty_like(self, c10::MemoryFormat::Contiguous);
   const Tensor x = row.shifted(self);
   const Tensor log_sum = apply(words().log, row.work, {row.sum(apply(words().exp, row.work, {x}))});
-  return apply_contiguous(words().sub, row.work, row.type, {x, log_sum, 1.0});
+  return apply_contiguous(words().sub, row.work, row.type, {x, log_sum});
 }
 
 bool serves_gradient(const Tensor& grad, const Tensor& output, c10::ScalarType input_type) {
@@ -67,7 +67,7 @@ Tensor softmax_backward(const Tensor& grad, const Tensor& output, std::int64_t d
   const Row row(grad, dim);
   const Tensor sum = row.sum(apply(words().mul, row.work, {grad, output}));
   return apply_contiguous(words().mul, row.work, row.type,
-                          {apply(words().sub, row.work, {grad, sum, 1.0}), output});
+                          {apply(words().sub, row.work, {grad, sum}), output});
 }
 
 /// grad - exp(output) * sum(grad).
@@ -78,7 +78,7 @@ Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, std::int64
   const Row row(grad, dim);
   const Tensor share =
       apply(words().mul, row.work, {apply(words().exp, row.work, {output}), row.sum(grad)});
-  return apply_contiguous(words().sub, row.work, row.type, {grad, share, 1.0});
+  return apply_contiguous(words().sub, row.work, row.type, {grad, share});
 }
 
 }  // namespace
