@@ -94,8 +94,7 @@ Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normaliz
     const Tensor mean = mean_of(inner);
     const Tensor slope = mean_of(apply(w.mul, work, {inner, normalized}));
     const Tensor rest = apply(
-        w.sub, work,
-        {apply(w.sub, work, {inner, mean}), apply(w.mul, work, {normalized, slope})});
+        w.sub, work, {apply(w.sub, work, {inner, mean}), apply(w.mul, work, {normalized, slope})});
     g.input = apply(w.mul, work, type, {rest, n.rstd});
   }
   if (mask[1])
@@ -278,10 +277,9 @@ Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weig
         grad, input, weight, running_mean, running_var, save_mean, save_rstd, train, eps, mask);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const DType type = *native_type(input.scalar_type());
-  const Tensor rstd =
-      train ? spread->view(shape)
-            : apply(words().rsqrt, DType::F64, type,
-                    {apply(words().add, DType::F64, {spread->view(shape), eps})});
+  const Tensor rstd = train ? spread->view(shape)
+                            : apply(words().rsqrt, DType::F64, type,
+                                    {apply(words().add, DType::F64, {spread->view(shape), eps})});
   const Normalization n{mean->view(shape), rstd, all_but_channels(input), all_but_channels(input)};
   const Tensor scale = viewed(weight, shape);
   Gradients g = normalize_backward(grad, input, n, scale, {mask[0] && train, mask[1], mask[2]});

@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "spyre/base/error.h"
-#include "spyre/base/text.h"
 #include "spyre/base/float16.h"
+#include "spyre/base/text.h"
 #include "spyre/kernels/math_function.h"
 
 namespace spyre::kernels {
@@ -74,9 +74,8 @@ template <class T> void run_float(Micro op, const Cells& x) {
     case Micro::Div: return map2<T>(x, [](T a, T b) { return a / b; });
     case Micro::Fma: return map3<T>(x, [](T a, T b, T c) { return std::fma(a, b, c); });
     case Micro::Scale:
-      return map2<T>(x, [](T a, T n) {
-        return T{scaled(static_cast<float>(a), static_cast<float>(n))};
-      });
+      return map2<T>(
+          x, [](T a, T n) { return T{scaled(static_cast<float>(a), static_cast<float>(n))}; });
     case Micro::Sqrt: return map1<T>(x, [](T a) { return std::sqrt(a); });
     case Micro::Neg: return map1<T>(x, [](T a) { return -a; });
     case Micro::Abs: return map1<T>(x, [](T a) { return std::fabs(a); });

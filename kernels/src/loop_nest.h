@@ -57,8 +57,8 @@ class LoopNest {
   /// Vectors of points side by side: loads, program, saves, states, stores.
   struct Block {
     const Segment& segment;
-    std::vector<Values*> values{};               // by vector
-    std::vector<std::vector<Lanes>*> states{};   // by vector, by state
+    std::vector<Values*> values{};              // by vector
+    std::vector<std::vector<Lanes>*> states{};  // by vector, by state
     int shared = 0;  // vectors so far apart share the states whose registers are the same
     Active active{};
     bool row_constants_loaded = true;

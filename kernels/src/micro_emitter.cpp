@@ -75,9 +75,8 @@ bool MicroEmitter::dies(std::uint16_t index) const {
 std::vector<Lanes> MicroEmitter::emit(const Segment& segment,
                                       const std::vector<Lanes>& kernel_values,
                                       const Active& active) {
-  const Vectors one{.input = [&](std::uint16_t value, int) {
-    return InputLanes{.lanes = kernel_values[value]};
-  }};
+  const Vectors one{
+      .input = [&](std::uint16_t value, int) { return InputLanes{.lanes = kernel_values[value]}; }};
   return std::move(emit(segment, one, active).front());
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kReductionLanes = 16;
 constexpr int kCacheLine = 64;
+/// Micro-ops of a pass that memory is not the limit of.
+constexpr int kBusyPass = 10;
 /// Bytes of a row that two rows of, and what a kernel keeps of one, still leave room for in a core's cache.
 constexpr int kPrefetchedRow = 64 << 10;
 
@@ -140,6 +142,7 @@ class RowProgram final : public LoopNest {
   void prepare_prefetch(std::uint16_t pass) {
     ahead_ = {};
     if (kernel_.passes.size() < 2 || pass != busiest_pass()) return;
+    if (work_of(kernel_.passes[pass].points) < kBusyPass) return;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
       const ArgumentSpec& a = kernel_.spec.arguments[i];
       if (!cursors_[i].at.isValid() || a.kind != ArgumentSpec::Kind::Load ||
@@ -165,7 +168,8 @@ class RowProgram final : public LoopNest {
 
   void prefetch(int vectors) {
     for (const Ahead& ahead : ahead_) {
-      const int bytes = vectors * isa_.lanes() * size_of(kernel_.spec.arguments[ahead.argument].dtype);
+      const int bytes =
+          vectors * isa_.lanes() * size_of(kernel_.spec.arguments[ahead.argument].dtype);
       for (int offset = 0; offset < bytes; offset += kCacheLine)
         cc_.prefetcht0(x86::ptr(cursors_[ahead.argument].at, ahead.distance, 0, offset));
     }

@@ -111,7 +111,8 @@ std::string print(const Plan& plan) {
     out << "group " << g << ":\n";
     for (const std::uint32_t n : group.nodes) print_node(out << "  ", plan.graph, n), out << '\n';
     if (group.refusal != Refusal::None)
-      out << "  without %" << group.refused << ": " << reason_of(group.refusal) << '\n';
+      out << "  without %" << group.refused << " (" << name_of_node(plan.graph.nodes[group.refused])
+          << "): " << reason_of(group.refusal) << '\n';
     if (group.chain) print_chain(out, *group.chain);
     else if (!group.library) print_kernel(out, group);
   }

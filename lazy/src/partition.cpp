@@ -71,7 +71,11 @@ bool Partition::try_merge(std::uint32_t a, std::uint32_t b, Form form) {
   b = group_of(b);
   if (a == b) return false;
   if (drafts_[a].position > drafts_[b].position) std::swap(a, b);
-  if (!concerns(form, drafts_[a].nest, drafts_[b].nest)) return false;
+  const Nest &first = drafts_[a].nest, &second = drafts_[b].nest;
+  if (!concerns(form, first, second)) {
+    const bool rivals = first.reduces() && second.reduces() && first.form != second.form;
+    return rivals && refuse(a, b, Refusal::Form);
+  }
   const std::uint32_t position = merged_position(a, b);
   if (position == kNone) return refuse(a, b, Refusal::Order);
   if (drafts_[a].nodes.size() + drafts_[b].nodes.size() > limits_.nodes)

@@ -143,7 +143,7 @@ class RandomProgram {
 
   bool write(const TestTensor& out) {
     constexpr std::string_view kOps[] = {"add", "add_scaled", "sub_scaled", "mul",  "maximum",
-                                         "neg", "abs", "relu", "cast", "where"};
+                                         "neg", "abs",        "relu",       "cast", "where"};
     const std::string_view op = kOps[below(std::size(kOps))];
     std::vector<TestInput> inputs;
     const std::size_t arity = kernels::op(kernels::op_named(op)).info.arity;

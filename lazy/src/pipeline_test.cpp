@@ -119,7 +119,8 @@ TEST(Pipeline, FusesAGeluChain) {
   const TestTensor inner = w.apply("mul", {w.apply("add_scaled", {x, cube, 0.044715}), 0.79788456});
   const TestTensor factor = w.apply("add", {w.apply("tanh", {inner}), 1.0});
   w.observe(w.apply("mul", {w.apply("mul", {x, 0.5}), factor}));
-  EXPECT_EQ(summary(plan_of(w)), "pointwise [1000]: mul mul add_scaled mul tanh add mul mul <b0 >b8\n");
+  EXPECT_EQ(summary(plan_of(w)),
+            "pointwise [1000]: mul mul add_scaled mul tanh add mul mul <b0 >b8\n");
 }
 
 TEST(Pipeline, FusesLayerNormWithResidualAndActivation) {

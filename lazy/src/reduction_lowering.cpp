@@ -8,6 +8,7 @@
 #include "spyre/lazy/reduction_lowering.h"
 
 #include <array>
+#include <initializer_list>
 
 #include "spyre/base/dims.h"
 #include "spyre/base/error.h"
@@ -203,45 +204,67 @@ Problem reduce_innermost(const Problem& p, Run run, PrimitiveSink& sink) {
   return next;
 }
 
-/// Reduces the part [begin, begin + chunks * chunk) of a long row into the partial results that
-/// follow `slot`.
-void reduce_chunks(const Problem& p, Run run, const Problem& partials, std::int64_t begin,
-                   std::int64_t chunks, std::int64_t chunk, std::int64_t slot,
+/// `before`, what replaces the run, and what stands behind it.
+Dims around(const Dims& dims, Run run, std::initializer_list<std::int64_t> middle) {
+  Dims all = dims;
+  all.resize(run.first);
+  for (const std::int64_t m : middle) all.push_back(m);
+  for (std::size_t i = run.last; i < dims.size(); ++i) all.push_back(dims[i]);
+  return all;
+}
+
+/// A run in pieces of `chunk` elements, of which the last may be shorter.
+struct Pieces {
+  std::int64_t chunk = 0, whole = 0, tail = 0;
+
+  Pieces(std::int64_t extent, std::int64_t size)
+      : chunk(size), whole(extent / size), tail(extent % size) {}
+  std::int64_t count() const { return whole + (tail != 0 ? 1 : 0); }
+};
+
+/// Reduces `count` pieces of `length` elements, the first of which is `piece`, into their partial results.
+void reduce_pieces(const Problem& p, Run run, const Problem& partials, const Pieces& pieces,
+                   std::int64_t piece, std::int64_t count, std::int64_t length,
                    PrimitiveSink& sink) {
   std::int64_t stride = 0;
   has_one_stride(p, run, stride);
+  const std::int64_t slot = partials.input_strides[run.first];
+  const Run slots{run.first, run.first + 1};
   Problem stage = p;
   stage.result = partials.compute;
   stage.output = partials.input;
-  stage.output.offset += slot;
-  stage.input.offset += begin * stride;
-  for (Dims* dims : {&stage.sizes, &stage.input_strides, &stage.output_strides})
-    dims->resize(run.first);
-  for (std::size_t i = 0; i < run.first; ++i) stage.output_strides[i] = partials.input_strides[i];
-  stage.sizes.push_back(chunks);
-  stage.input_strides.push_back(chunk * stride);
-  stage.output_strides.push_back(1);
-  stage.sizes.push_back(chunk);
-  stage.input_strides.push_back(stride);
-  stage.output_strides.push_back(0);
-  sink.reduce(TraceNode::Kind::Row, record_of(stage, 1U << (run.first + 1)));
+  stage.output.offset += piece * slot;
+  stage.input.offset += piece * pieces.chunk * stride;
+  stage.sizes = around(p.sizes, run, {count, length});
+  stage.input_strides = around(p.input_strides, run, {pieces.chunk * stride, stride});
+  stage.output_strides = around(partials.input_strides, slots, {slot, 0});
+  const bool row = run.last == p.sizes.size();
+  sink.reduce(row ? TraceNode::Kind::Row : TraceNode::Kind::Column,
+              record_of(stage, 1U << (run.first + 1)));
 }
 
-/// Splits a long row; returns the reduction of its partial results.
-Problem split_row(const Problem& p, Run run, PrimitiveSink& sink) {
-  const std::int64_t extent = extent_of(p, run), chunks = extent / kRowChunk,
-                     tail = extent % kRowChunk;
-  Dims sizes = p.sizes;
-  sizes.resize(run.first);
-  sizes.push_back(chunks + (tail != 0 ? 1 : 0));
-  Problem partials = second_stage(p, sizes, sink);
-  partials.output_strides = p.output_strides;
-  partials.output_strides.resize(run.first);
-  partials.output_strides.push_back(0);
+/// Splits a long run; returns the reduction of its partial results.
+Problem split_run(const Problem& p, Run run, std::int64_t chunk, PrimitiveSink& sink) {
+  const Pieces pieces(extent_of(p, run), chunk);
+  Problem partials = second_stage(p, around(p.sizes, run, {pieces.count()}), sink);
+  partials.output_strides = around(p.output_strides, run, {0});
   partials.reduced = (p.reduced & ((1U << run.first) - 1)) | 1U << run.first;
-  reduce_chunks(p, run, partials, 0, chunks, kRowChunk, 0, sink);
-  if (tail != 0) reduce_chunks(p, run, partials, chunks * kRowChunk, 1, tail, chunks, sink);
+  reduce_pieces(p, run, partials, pieces, 0, pieces.whole, pieces.chunk, sink);
+  if (pieces.tail != 0) reduce_pieces(p, run, partials, pieces, pieces.whole, 1, pieces.tail, sink);
   return partials;
+}
+
+/// The length of the pieces that a run is cut into; 0: it stays whole. Few columns occupy few cores, so those are
+/// cut earlier.
+std::int64_t chunk_of(const Problem& p, Run run) {
+  const std::int64_t extent = extent_of(p, run);
+  if (is_arg(p.reduction)) return 0;
+  if (run.last == p.sizes.size()) return extent > kLongestRow ? kRowChunk : 0;
+  if (extent <= kLongestColumn || p.sizes.numel() / extent > kFewColumns) return 0;
+  // Pieces without a remainder are one reduction, which whatever makes the elements may join.
+  for (std::int64_t chunk = kColumnChunk; chunk > kColumnChunk / 4; --chunk)
+    if (extent % chunk == 0) return chunk;
+  return kColumnChunk;
 }
 
 /// No point is reduced: the output is the reduction's identity.
@@ -268,8 +291,8 @@ void lower_reduction(const Reduce& op, PrimitiveSink& sink) {
     std::int64_t stride = 0;
     if (!has_one_stride(p, run, stride)) make_dense(p, sink);
     const bool row = run.last == p.sizes.size();
-    if (row && !is_arg(p.reduction) && extent_of(p, run) > kLongestRow) {
-      p = split_row(p, run, sink);
+    if (const std::int64_t chunk = chunk_of(p, run); chunk != 0) {
+      p = split_run(p, run, chunk, sink);
       continue;
     }
     std::uint32_t others = p.reduced;

@@ -113,6 +113,16 @@ TEST_F(LoweringTest, LongRowsGoInChunks) {
   EXPECT_EQ(lowered({131073}, 1, Reduction::ArgMax), "row[131073]/1 ");
 }
 
+TEST_F(LoweringTest, LongColumnsGoInChunksWhereTheyAreFew) {
+  EXPECT_EQ(lowered({4096, 4}, 0b01), "column[4096, 4]/1 ");
+  EXPECT_EQ(lowered({8192, 4}, 0b01), "column[4, 2048, 4]/2 column[4, 4]/1 ");
+  EXPECT_EQ(lowered({5000, 4}, 0b01), "column[4, 1250, 4]/2 column[4, 4]/1 ");
+  EXPECT_EQ(lowered({4099, 4}, 0b01), "column[2, 2048, 4]/2 column[1, 3, 4]/2 column[3, 4]/1 ");
+  EXPECT_EQ(lowered({2, 8192, 4}, 0b010), "column[2, 4, 2048, 4]/4 column[2, 4, 4]/2 ");
+  EXPECT_EQ(lowered({8192, 2000}, 0b01), "column[8192, 2000]/1 ");
+  EXPECT_EQ(lowered({8192, 4}, 0b01, Reduction::ArgMax), "column[8192, 4]/1 ");
+}
+
 TEST_F(LoweringTest, StridesOnlyDecideWhetherToCopy) {
   EXPECT_EQ(lowered({4, 5}, {1, 4}, 0b11), "copy row[4, 5]/3 ");
   EXPECT_EQ(lowered({4, 5}, {1, 4}, 0b10), "row[4, 5]/2 ");
@@ -135,7 +145,11 @@ TEST_F(LoweringTest, SumsMatchADoubleLoop) {
             {{1, 6}, 1},
             {{140000}, 1},
             {{2, 140000}, 2},
-            {{3, 70000}, 3}};
+            {{3, 70000}, 3},
+            {{8192, 3}, 1},
+            {{4099, 5}, 1},
+            {{2, 5000, 3}, 2},
+            {{2, 4099, 3}, 3}};
   for (const auto& c : cases) {
     const std::vector<float> values = values_for(c.sizes);
     const DeviceTensor in = tensor<float>(c.sizes, values),

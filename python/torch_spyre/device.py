@@ -12,6 +12,7 @@ from . import memory, random, streams
 from ._engine import DeviceLike, device_index, engine
 from ._hooks import device_count
 from .config import config
+from .explain import explain
 from .memory import (
     empty_cache,
     max_memory_allocated,
@@ -52,6 +53,7 @@ __all__ = [
     "device_of",
     "device_spec",
     "empty_cache",
+    "explain",
     "get_amp_supported_dtype",
     "get_device_capability",
     "get_device_name",

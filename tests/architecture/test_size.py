@@ -21,7 +21,7 @@ LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[tuple[str, str], str] = {}
 BRANCHY_FUNCTIONS: dict[tuple[str, str], str] = {
     ("kernels/src/lowering.cpp", "spyre::kernels::Lowering::lower_points"): "a table: one line per kind of step",
-    ("kernels/src/lowering.cpp", "spyre::kernels::remove_dead"): "a mark and sweep in one place",
+    ("kernels/src/invariants.cpp", "spyre::kernels::remove_dead"): "a mark and sweep in one place",
 }
 GREEDY_FUNCTIONS: dict[tuple[str, str], str] = {
     ("lazy/src/graph.cpp", "spyre::lazy::Graph::add_reduction"): "the fields of a node, in their order",

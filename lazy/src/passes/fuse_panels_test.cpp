@@ -35,7 +35,7 @@ bool resident(const Chain& chain, const TestTensor& t) {
 TestTensor softmax(GraphWriter& w, const TestTensor& x) {
   const std::size_t last = x.sizes.size() - 1;
   const TestTensor exps =
-      w.apply("exp", {w.apply("sub", {x, w.reduce(Reduction::Max, x, last, last + 1), 1.0})});
+      w.apply("exp", {w.apply("sub", {x, w.reduce(Reduction::Max, x, last, last + 1)})});
   return w.apply("div", {exps, w.reduce(Reduction::Sum, exps, last, last + 1)});
 }
 
@@ -48,7 +48,7 @@ struct Attention {
                      v = w.input({batch, length, 64});
     scores = w.product(q, k.transposed(1, 2));
     TestTensor scaled = w.apply("mul", {scores, 0.125});
-    if (masked) scaled = w.apply("add", {scaled, w.input({length, length}), 1.0});
+    if (masked) scaled = w.apply("add", {scaled, w.input({length, length})});
     probabilities = softmax(w, scaled);
     out = w.product(probabilities, v);
     w.observe(out);
@@ -106,9 +106,9 @@ TEST(FusePanels, ProductsChainThroughPointwiseRows) {
   const TestTensor x = w.input({1024, 256}), w1 = w.input({512, 256}), b1 = w.input({512}),
                    w2 = w.input({256, 512});
   const TestTensor hidden = w.product(x, w1.transposed(0, 1));
-  const TestTensor active = w.apply("relu", {w.apply("add", {hidden, b1, 1.0})});
+  const TestTensor active = w.apply("relu", {w.apply("add", {hidden, b1})});
   const TestTensor y = w.product(active, w2.transposed(0, 1));
-  const TestTensor sum = w.apply("add", {y, x, 1.0});
+  const TestTensor sum = w.apply("add", {y, x});
   w.observe(sum);
   const Plan plan = planned(w);
   const Chain* chain = only_chain(plan);

@@ -4,7 +4,7 @@
 // nearest even) or integer arithmetic modulo 2^n, so the scalar interpreter, the AVX2 emitter and the
 // AVX-512 emitter produce the same bits by construction. Rules for NaN and signed zero are in the names.
 // Where arithmetic makes or passes on a NaN, all engines give a NaN at the same place; its sign and payload are
-// outside law 2 (ADR 0012). Moving, selecting, Neg and Abs keep them.
+// outside law 2 (ADR 0015). Moving, selecting, Neg and Abs keep them.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -17,6 +17,10 @@ namespace spyre::lazy {
 /// results are reduced again.
 inline constexpr std::int64_t kLongestRow = 131072;
 inline constexpr std::int64_t kRowChunk = 65536;
+/// The same for columns, where there are few of them (bias gradients): many would occupy all cores whole.
+inline constexpr std::int64_t kLongestColumn = 4096;
+inline constexpr std::int64_t kColumnChunk = 2048;
+inline constexpr std::int64_t kFewColumns = 1024;
 
 /// Where the primitive records go.
 class PrimitiveSink {

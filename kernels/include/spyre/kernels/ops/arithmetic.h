@@ -317,7 +317,8 @@ struct Fmin {
 };
 static_assert(Operator<Fmin>);
 
-using Arithmetic = OpList<Add, AddScaled, Sub, SubScaled, Rsub, RsubScaled, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Neg,
-                          Abs, Sign, Reciprocal, Maximum, Minimum, Fmax, Fmin>;
+using Arithmetic =
+    OpList<Add, AddScaled, Sub, SubScaled, Rsub, RsubScaled, Mul, Div, DivTrunc, FloorDivide,
+           Remainder, Fmod, Neg, Abs, Sign, Reciprocal, Maximum, Minimum, Fmax, Fmin>;
 
 }  // namespace spyre::kernels::ops

@@ -1,0 +1,54 @@
+// spyre/kernels/invariants_test.cpp — which micro-ops leave the loops, and where they go.
+#include "invariants.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "spec_builder.h"
+
+namespace spyre::kernels {
+namespace {
+
+constexpr DType kF32 = DType::F32;
+
+std::size_t count(const Segment& segment, Micro op) {
+  return static_cast<std::size_t>(std::ranges::count(segment.program, op, &MicroInstruction::op));
+}
+
+TEST(Invariants, ParametersAreWorkedOnOncePerRun) {
+  SpecBuilder b(Form::Pointwise);
+  b.store(b.apply("sub_scaled", kF32, {b.load(kF32), b.load(kF32), b.param(kF32)}), kF32);
+  const LoweredKernel kernel = lower(b.spec());
+  EXPECT_EQ(count(kernel.uniform, Micro::Neg), 1U);
+  EXPECT_EQ(count(kernel.passes[0].points, Micro::Neg), 0U);
+  EXPECT_EQ(count(kernel.passes[0].points, Micro::Fma), 1U);
+  EXPECT_EQ(kernel.hoisted, 1U);
+  EXPECT_EQ(kernel.uniform.results.size(), 1U);  // the parameter itself is not kept
+}
+
+TEST(Invariants, ValuesOfARowAreWorkedOnOncePerRow) {
+  SpecBuilder b(Form::Row, 2);
+  const std::uint16_t x = b.load(kF32);
+  const std::uint16_t total = b.reduce(Reduction::Sum, kF32, kF32, x);
+  b.store(b.apply("sub_scaled", kF32, {x, x, total}), kF32);
+  const LoweredKernel kernel = lower(b.spec());
+  ASSERT_EQ(kernel.passes.size(), 2U);
+  EXPECT_EQ(count(kernel.passes[1].before, Micro::Neg), 1U);
+  EXPECT_EQ(count(kernel.passes[1].points, Micro::Neg), 0U);
+}
+
+TEST(Invariants, FaultsStayWhereTheyHappen) {
+  SpecBuilder b(Form::Pointwise);
+  const std::uint16_t p = b.param(DType::I32), q = b.param(DType::I32);
+  const std::uint16_t x = b.load(DType::I32);
+  b.store(b.apply("add", DType::I32, {x, b.apply("div_trunc", DType::I32, {p, q})}), DType::I32);
+  const LoweredKernel kernel = lower(b.spec());
+  EXPECT_EQ(count(kernel.uniform, Micro::IntDivTrunc) +
+                count(kernel.passes[0].points, Micro::IntDivTrunc),
+            1U);
+  EXPECT_EQ(kernel.hoisted, 0U);  // a step on parameters is uniform already
+}
+
+}  // namespace
+}  // namespace spyre::kernels
