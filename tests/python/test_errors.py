@@ -52,7 +52,7 @@ BAD_CALLS = {
     "number_of_clamp": lambda d: integers(d, torch.uint8).clamp(max=300),
     "number_of_alpha": lambda d: torch.add(integers(d, torch.int8), integers(d, torch.int8), alpha=300),
     "number_of_masked_fill": lambda d: integers(d, torch.uint8).masked_fill(
-        torch.ones(3, dtype=torch.bool, device=d), -1
+        torch.ones(3, dtype=torch.bool, device=d), 300
     ),
 }
 
