@@ -91,7 +91,7 @@ VOLUMES: dict[str, Call] = {
 
 LABELS = indices((5,), 7, seed=2)
 OTHERS: dict[str, Call] = {
-    "scatter of another": lambda x: x.scatter(1, COLUMNS.to(x.device), x[:, :3] * 2, reduce="add"),
+    "scatter of another": lambda x: x.detach().scatter(1, COLUMNS.to(x.device), x[:, :3] * 2, reduce="add"),
     "scatter a value": lambda x: x.detach().scatter(1, COLUMNS.to(x.device), 2.0, reduce="multiply"),
     "index_reduce": lambda x: x.index_reduce(0, DISTINCT.to(x.device), x[:3] * 2, "prod"),
     "bucketize": lambda x: torch.bucketize(x.detach(), torch.arange(-4.0, 4.0, device=x.device)),
