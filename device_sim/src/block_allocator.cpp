@@ -132,4 +132,12 @@ void BlockAllocator::visit_free_runs(const std::function<void(Bytes, Bytes)>& vi
   for (const auto& [offset, length] : free_by_offset_) visit(Bytes{offset}, Bytes{length});
 }
 
+void BlockAllocator::visit_kept_runs(const std::function<void(Bytes, Bytes)>& visit) const {
+  for (std::size_t size_class = 0; size_class < kSmallClasses; ++size_class)
+    for (const std::uint64_t offset : small_[size_class])
+      visit(Bytes{offset}, Bytes{(size_class + 1) << block_shift_});
+  for (const Run& run : large_)
+    if (run.length != 0) visit(Bytes{run.offset}, Bytes{run.length});
+}
+
 }  // namespace spyre::device_sim

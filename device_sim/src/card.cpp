@@ -21,9 +21,11 @@ class Executor {
 
  private:
   void run(const HostToDevice& copy, const Work&) const {
+    if (copy.source == nullptr) return;
     cores_.copy(memory_.address(copy.target), copy.source, copy.target.length.count);
   }
   void run(const DeviceToHost& copy, const Work&) const {
+    if (copy.target == nullptr) return;
     cores_.copy(copy.target, memory_.address(copy.source), copy.source.length.count);
   }
   void run(const Compute& compute, const Work& work) const {
@@ -65,6 +67,7 @@ void Card::free(const Allocation& allocation) { state_->memory.free(allocation);
 std::byte* Card::address(const Piece& piece) const { return state_->memory.address(piece); }
 MemoryStats Card::memory_stats() const { return state_->memory.stats(); }
 void Card::reset_peak_memory() { state_->memory.reset_peak(); }
+std::vector<MemoryRun> Card::memory_runs() const { return state_->memory.runs(); }
 Bytes Card::trim() { return state_->memory.trim(); }
 
 StreamId Card::create_stream(int /*priority*/) { return state_->scheduler.create_stream(); }

@@ -37,6 +37,21 @@ TEST(Card, MovesAndComputes) {
   EXPECT_EQ(card.counters().computes, 1U);
 }
 
+TEST(Card, TransfersWithoutAHostSideArePricedAndMoveNothing) {
+  Card card(small_spec());
+  const Piece piece = card.allocate(4_KiB).pieces[0];
+  std::memset(card.address(piece), 7, 4096);
+  card.enqueue({}, {.what = HostToDevice{nullptr, piece, nullptr}}, Urgency::Waited);
+  const TimelinePoint end =
+      card.enqueue({}, {.what = DeviceToHost{piece, nullptr, nullptr}}, Urgency::Waited);
+  card.synchronize(end);
+  EXPECT_EQ(*card.address(piece), std::byte{7});
+  EXPECT_EQ(card.counters().bytes_h2d, 4096U);
+  EXPECT_EQ(card.counters().bytes_d2h, 4096U);
+  EXPECT_GE(card.counters().modelled_picoseconds,
+            card.spec().h2d_setup_ps + card.spec().d2h_setup_ps);
+}
+
 TEST(Card, LargeTransfersArriveWhole) {
   Card card(small_spec());
   const Piece piece = card.allocate(24_MiB).pieces[0];

@@ -21,6 +21,30 @@ std::uint64_t region_count(const DeviceSpec& spec) {
   return std::clamp<std::uint64_t>(that_fit, 1, static_cast<std::uint64_t>(spec.regions));
 }
 
+/// The region's runs, of which only those that are not allocated are recorded, without gaps.
+void append_runs(const Region& region, std::size_t index, std::vector<MemoryRun>& all) {
+  const RegionId id{static_cast<std::uint16_t>(index)};
+  std::vector<MemoryRun> known;
+  const auto note = [&](MemoryRun::State state) {
+    return [&known, id, state](Bytes offset, Bytes length) {
+      known.push_back({{id, offset, length}, state});
+    };
+  };
+  region.blocks().visit_free_runs(note(MemoryRun::State::Free));
+  region.blocks().visit_kept_runs(note(MemoryRun::State::Kept));
+  std::ranges::sort(known, {}, [](const MemoryRun& run) { return run.piece.offset; });
+  Bytes end;
+  const auto allocated_until = [&](Bytes next) {
+    if (end < next) all.push_back({{id, end, next - end}, MemoryRun::State::Allocated});
+  };
+  for (const MemoryRun& run : known) {
+    allocated_until(run.piece.offset);
+    all.push_back(run);
+    end = run.piece.offset + run.piece.length;
+  }
+  allocated_until(region.blocks().range());
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory(const DeviceSpec& spec) {
@@ -100,6 +124,13 @@ MemoryStats DeviceMemory::stats() const {
   stats.reserved = reserved();
   stats.largest_free = largest_free();
   return stats;
+}
+
+std::vector<MemoryRun> DeviceMemory::runs() const {
+  const Lock lock(mutex_);
+  std::vector<MemoryRun> all;
+  for (std::size_t i = 0; i < regions_.size(); ++i) append_runs(regions_[i], i, all);
+  return all;
 }
 
 void DeviceMemory::reset_peak() {

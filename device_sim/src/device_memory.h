@@ -21,6 +21,7 @@ class DeviceMemory {
     return bases_[piece.region.value] + piece.offset.count;
   }
   MemoryStats stats() const SPYRE_EXCLUDES(mutex_);
+  std::vector<MemoryRun> runs() const SPYRE_EXCLUDES(mutex_);
   void reset_peak() SPYRE_EXCLUDES(mutex_);
   Bytes trim() SPYRE_EXCLUDES(mutex_);
 

@@ -84,6 +84,29 @@ TEST(DeviceMemory, TrimGivesPagesBackAndKeepsLiveBytes) {
   memory.free(kept);
 }
 
+TEST(DeviceMemory, RunsCoverAllRegions) {
+  DeviceMemory memory(small_spec());
+  const Allocation a = memory.allocate(100_B), b = memory.allocate(300_B),
+                   c = memory.allocate(3_MiB);
+  memory.free(b);
+  Bytes allocated, all;
+  std::size_t kept = 0;
+  Piece last;
+  for (const MemoryRun& run : memory.runs()) {
+    const bool next = run.piece.region == last.region;
+    EXPECT_EQ(run.piece.offset, next ? last.offset + last.length : Bytes{});
+    last = run.piece;
+    all += run.piece.length;
+    if (run.state == MemoryRun::State::Allocated) allocated += run.piece.length;
+    if (run.state == MemoryRun::State::Kept) ++kept;
+  }
+  EXPECT_EQ(all, memory.stats().capacity);
+  EXPECT_EQ(allocated, memory.stats().allocated);
+  EXPECT_EQ(kept, 1U);
+  memory.free(a);
+  memory.free(c);
+}
+
 TEST(DeviceMemory, PiecesAreAlignedAndDisjointInMemory) {
   DeviceMemory memory(small_spec());
   const Piece a = memory.allocate(1_B).pieces[0], b = memory.allocate(1_B).pieces[0];

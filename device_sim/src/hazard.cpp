@@ -8,14 +8,15 @@ namespace {
 
 /// The piece that an operation reads (or writes) by its nature; of length 0 if none.
 Piece own_read(const Operation& operation) {
-  if (const auto* download = std::get_if<DeviceToHost>(&operation.what)) return download->source;
+  if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
+    return download->target != nullptr ? download->source : Piece{};
   if (const auto* compute = std::get_if<Compute>(&operation.what)) return compute->arguments;
   return {};
 }
 
 Piece own_write(const Operation& operation) {
   const auto* upload = std::get_if<HostToDevice>(&operation.what);
-  return upload != nullptr ? upload->target : Piece{};
+  return upload != nullptr && upload->source != nullptr ? upload->target : Piece{};
 }
 
 bool overlap(const Piece& a, const Piece& b) {

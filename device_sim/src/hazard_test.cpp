@@ -14,8 +14,13 @@ Operation compute(std::vector<Piece> reads, std::vector<Piece> writes) {
   return {.what = Compute{.arguments = piece(1 << 20, 128)},
           .footprint = {std::move(reads), std::move(writes)}};
 }
-Operation upload(Piece target) { return {.what = HostToDevice{.target = target}}; }
-Operation download(Piece source) { return {.what = DeviceToHost{.source = source}}; }
+std::byte host_memory{};
+Operation upload(Piece target) {
+  return {.what = HostToDevice{.source = &host_memory, .target = target}};
+}
+Operation download(Piece source) {
+  return {.what = DeviceToHost{.source = source, .target = &host_memory}};
+}
 
 bool both_ways(const Operation& a, const Operation& b) {
   EXPECT_EQ(conflict(a, b), conflict(b, a));

@@ -26,7 +26,7 @@ bool fits(const Tensor& t) {
 Tensor flip(const Tensor& self, c10::IntArrayRef dims) {
   if (!fits(self)) return on_host<ATEN_OP(flip)>::call(self, dims);
   const auto flipped = at::dim_list_to_bitset(dims, static_cast<std::size_t>(self.dim()));
-  const Tensor out = at::empty_like(self, self.suggest_memory_format());
+  const Tensor out = at::empty_like(self);
   if (out.numel() == 0) return out;
   Dims strides = dims_of(self.strides());
   lazy::View view = view_of(self);

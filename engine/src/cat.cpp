@@ -1,4 +1,5 @@
 // spyre/engine/cat.cpp — concatenation: one copy for each piece.
+#include <ATen/MemoryOverlap.h>
 #include <ATen/Operators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/TensorShape.h>
@@ -71,8 +72,20 @@ Tensor cat(const at::ITensorListRef& list, std::int64_t dim) {
   return out;
 }
 
+Tensor& cat_out(const at::ITensorListRef& list, std::int64_t dim, Tensor& out) {
+  at::assert_no_internal_overlap(out);
+  for (const Tensor& t : list) at::assert_no_overlap(out, t);
+  const Tensor joined = engine::cat(list, dim);
+  check_can_cast(joined.scalar_type(), out.scalar_type());
+  resize_output(out, dims_of(joined.sizes()), dims_of(joined.strides()));
+  return out.copy_(joined);
+}
+
 }  // namespace
 
-void register_assembly(Registrations& registrations) { registrations.add_function<&cat>("cat"); }
+void register_assembly(Registrations& registrations) {
+  registrations.add_overload<&cat>("cat");
+  registrations.add_overload<&cat_out>("cat.out");
+}
 
 }  // namespace spyre::engine

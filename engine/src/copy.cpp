@@ -71,7 +71,8 @@ void copy_across(const at::Tensor& source, const at::Tensor& target) {
   if (device_can_copy(source, target)) return record_copy(movable(source), movable(target));
   HostViews views;
   views.view(target).copy_(views.view(source));
-  Runtime::get().fallbacks().add_bytes(source.nbytes(), target.nbytes());
+  lazy_device(target).price_host_work(current_stream(target.device()), {source.nbytes()},
+                                      {target.nbytes()});
 }
 
 /// A dense tensor of the same values and type on the device: the tensor itself if it is dense.

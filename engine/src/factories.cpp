@@ -1,6 +1,7 @@
 // spyre/engine/factories.cpp — tensors from numbers and positions: fill, arange, eye, tril.
 //
 // Positions are Iota inputs: a counter that needs no memory.
+#include <ATen/MemoryOverlap.h>
 #include <ATen/Operators.h>
 #include <ATen/native/RangeUtils.h>
 #include <ATen/native/Resize.h>
@@ -22,22 +23,6 @@ using c10::Scalar;
 
 bool fits(const Tensor& t) {
   return native_type(t.scalar_type()) && t.dim() < static_cast<std::int64_t>(kMaxRank);
-}
-
-/// Raises CPU's error if `value` overflows the type.
-void check_representable(const Scalar& value, DType type) {
-  switch (type) {
-    case DType::Bool: return;
-    case DType::U8: (void)value.toByte(); return;
-    case DType::I8: (void)value.toChar(); return;
-    case DType::I16: (void)value.toShort(); return;
-    case DType::I32: (void)value.toInt(); return;
-    case DType::I64: (void)value.toLong(); return;
-    case DType::F16: (void)value.toHalf(); return;
-    case DType::BF16: (void)value.toBFloat16(); return;
-    case DType::F32: (void)value.toFloat(); return;
-    case DType::F64: (void)value.toDouble(); return;
-  }
 }
 
 /// Writes to one location of each set that overlaps itself: filling is the same for all of them.
@@ -86,6 +71,7 @@ void resize_range(Tensor& out, std::int64_t size) {
 Tensor& arange(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
   if (!fits(out) || start.isComplex() || end.isComplex() || step.isComplex())
     return on_host<ATEN_OP2(arange, start_out)>::call(start, end, step, out), out;
+  at::assert_no_internal_overlap(out);
   const bool whole = c10::isIntegralType(out.scalar_type(), true);
   resize_range(out, out.scalar_type() == c10::kLong
                         ? at::native::compute_arange_size<std::int64_t>(start, end, step)

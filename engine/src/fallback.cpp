@@ -10,6 +10,7 @@
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/host_view.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
 namespace {
@@ -44,12 +45,14 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::Device device = device_of_call(op, *stack);
   check_kernel(op);
   count_and_apply_policy(c10::toString(op.operator_name()));
+  const Bytes changed = bytes_written(op, *stack);
   HostViews views(reason_for(op));
   arguments_to_host(op, *stack, device, views);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   views.take_over_changes();
   results_to_device(op, *stack, device, views);
-  Runtime::get().fallbacks().add_bytes(views.bytes_viewed(), views.bytes_created());
+  // New results are uploads, which have a price of their own.
+  lazy_device(device).price_host_work(current_stream(device), {views.bytes_viewed()}, changed);
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {

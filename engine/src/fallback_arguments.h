@@ -3,6 +3,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "spyre/base/bytes.h"
 #include "spyre/engine/host_view.h"
 
 namespace spyre::engine {
@@ -10,6 +11,9 @@ namespace spyre::engine {
 /// Where the call runs: the device of its first spyre tensor, of its device argument, or the current one. Throws
 /// c10::Error, as CUDA does, if tensors of several devices meet; CPU tensors without dimensions are numbers.
 c10::Device device_of_call(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+
+/// Of the device tensors that the call changes in place.
+Bytes bytes_written(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
 /// Replaces the arguments on the stack: tensors by CPU views, devices by the CPU, generators by a CPU generator that is
 /// seeded from the device's.

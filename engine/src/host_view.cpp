@@ -59,13 +59,12 @@ at::Tensor HostViews::view(const at::Tensor& tensor) {
 at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device device) {
   TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == c10::kStrided && !result.is_quantized(),
                               "spyre: only dense strided tensors; the host gave ",
-                              result.toString());
+                              result.toString(), "; try the same on tensor.cpu()");
   const bool dense = result.is_non_overlapping_and_dense();
   at::Tensor tensor =
       dense ? empty_strided(result.sizes(), result.strides(), result.scalar_type(), device)
             : empty(result.sizes(), result.scalar_type(), device);
   copy_from_host(result, tensor);
-  bytes_created_ += tensor.nbytes();
   copy_wrapped_number(result, tensor);
   return tensor;
 }

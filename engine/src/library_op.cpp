@@ -95,6 +95,7 @@ void record_library_call(lazy::Library call, TensorArguments inputs, TensorArgum
   const auto in = operands(inputs), out = operands(outputs);
   call.inputs = {in.data(), in.size()};
   call.outputs = {out.data(), out.size()};
+  if (call.may_fault) call.source = current_source();
   const at::Tensor& first = *outputs.front();
   lazy_device(first).record(current_stream(first.device()), call);
 }

@@ -10,6 +10,7 @@
 #include "spyre/engine/reduction.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
+#include "unit_range.h"
 
 namespace spyre::engine {
 namespace {
@@ -100,6 +101,7 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, Optional w
   if (self.sizes() != target.sizes() || !serves({&self, &target, weights ? weights : &self}))
     return on_host<ATEN_OP(binary_cross_entropy)>::call(self, target, weight, reduction);
   static const OpId op = kernels::op_named("binary_cross_entropy");
+  check_unit_range(self, "binary_cross_entropy", "all elements of input should be between 0 and 1");
   const DType work = working_type(type_of(self));
   Tensor losses = apply(op, work, {self, target});
   if (weights != nullptr) losses = apply(words().mul, work, {losses, *weights});

@@ -31,6 +31,8 @@ Operand::Operand(const at::Tensor& tensor)
 }
 
 c10::ScalarType common_type(kernels::TypeRule rule, Operands operands) {
+  if (rule == kernels::TypeRule::OfFirst && operands.front().promoting() != nullptr)
+    return operands.front().promoting()->scalar_type();
   at::native::ResultTypeState state;
   for (const Operand& operand : operands) {
     if (operand.promoting() != nullptr)
@@ -39,6 +41,21 @@ c10::ScalarType common_type(kernels::TypeRule rule, Operands operands) {
       state = at::native::update_result_type_state(operand.number(), state);
   }
   return at::native::result_type(state);
+}
+
+void check_representable(const c10::Scalar& value, DType type) {
+  switch (type) {
+    case DType::Bool: return;
+    case DType::U8: (void)value.toByte(); return;
+    case DType::I8: (void)value.toChar(); return;
+    case DType::I16: (void)value.toShort(); return;
+    case DType::I32: (void)value.toInt(); return;
+    case DType::I64: (void)value.toLong(); return;
+    case DType::F16: (void)value.toHalf(); return;
+    case DType::BF16: (void)value.toBFloat16(); return;
+    case DType::F32: (void)value.toFloat(); return;
+    case DType::F64: (void)value.toDouble(); return;
+  }
 }
 
 std::optional<Types> types_of(kernels::TypeRule rule, c10::ScalarType common) {

@@ -51,12 +51,24 @@ const at::Tensor* first_tensor(Operands operands) {
   return nullptr;
 }
 
+bool alike(Operands operands) {
+  const at::Tensor* first = nullptr;
+  for (const Operand& o : operands) {
+    if (o.promoting() == nullptr) continue;
+    if (first != nullptr && o.promoting()->scalar_type() != first->scalar_type()) return false;
+    first = o.promoting();
+  }
+  return true;
+}
+
 /// Calls that CPU refuses for other reasons than shapes and types; the host path raises its error.
 bool refused_by_cpu(const OpInfo& info, Operands operands) {
   const auto is_mask = [&](std::size_t i) {
     return operands[i].promoting() != nullptr &&
            operands[i].promoting()->scalar_type() == c10::kBool;
   };
+  // Ops that CPU writes without promotion.
+  if (info.name == "lerp" || info.name == "heaviside") return !alike(operands);
   if (info.name == "where") return !is_mask(0);
   if (info.name == "masked_fill")
     return !is_mask(1) ||
@@ -77,6 +89,12 @@ bool reads_wider_number(Operands operands, DType compute) {
          });
 }
 
+void check_scalars(const OpInfo& info, Operands operands, DType compute) {
+  const DType type = info.wide_scalars && is_reduced_float(compute) ? DType::F32 : compute;
+  for (const Operand& o : operands)
+    if (o.promoting() == nullptr && o.promotes()) check_representable(o.number(), type);
+}
+
 bool fit_device(Operands operands) {
   return std::ranges::all_of(operands, [](const Operand& o) {
     return !o.on_device() || static_cast<std::size_t>(o.tensor().dim()) <= kMaxRank;
@@ -86,7 +104,7 @@ bool fit_device(Operands operands) {
 }  // namespace
 
 PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::span<const OpId> rows)
-    : schema_(schema) {
+    : schema_(schema), contiguous_(c10::toString(schema.operator_name()) == "aten::pow.Scalar") {
   std::vector<bool> selects(schema_.arguments().size(), false);
   for (const OpId id : rows) {
     const kernels::Op& op = kernels::op(id);
@@ -137,12 +155,33 @@ std::vector<PointwiseOverload::Term> PointwiseOverload::terms_of(const OpInfo& i
 }
 
 void PointwiseOverload::check_numbers(Operands operands, c10::ScalarType common) const {
-  if (alpha_) at::native::alpha_check(common, operands[*alpha_].number());
+  if (alpha_) {
+    at::native::alpha_check(common, operands[*alpha_].number());
+    check_representable(operands[*alpha_].number(), *native_type(common));
+  }
   const std::string_view name = rows_.front().info->name;
   if ((name != "sub" && name != "rsub") || operands[0].promoting() == nullptr) return;
   const at::Tensor& self = *operands[0].promoting();
   if (operands[1].promoting() != nullptr) at::native::sub_check(self, *operands[1].promoting());
   else at::native::sub_check(self, operands[1].number());
+}
+
+/// CPU's kernels convert the schema's Scalars to the type that they compute in, and refuse values
+/// that do not fit; but comparisons and divisions of integers make tensors of them, which wrap.
+bool PointwiseOverload::converts_scalars(const Row& row) {
+  return row.info->signature == kernels::Signature::FromSchema &&
+         row.info->types != TypeRule::Compare && !row.divides_integers;
+}
+
+bool PointwiseOverload::may_fault(const Row& row, Operands operands, DType compute) {
+  constexpr std::size_t kDivisor = 1;
+  if (!row.divides_integers || is_float(compute)) return false;
+  if (operands[kDivisor].on_device()) return true;
+  const bool divides = !operands[0].on_device() || operands[0].tensor().numel() != 0;
+  const lazy::Input divisor =
+      lazy::Input::of_int(operands[kDivisor].number().toLong(), compute);  // as it wraps
+  TORCH_CHECK(!divides || divisor.bits != 0, "ZeroDivisionError");
+  return false;
 }
 
 std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(
@@ -159,10 +198,11 @@ std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(
     if (!types || !info.computes.has(types->compute)) continue;
     if (refused_by_cpu(info, operands)) return std::nullopt;
     check_numbers(operands, common);
+    if (converts_scalars(row)) check_scalars(info, operands, types->compute);
     if (info.wide_scalars && reads_wider_number(operands, types->compute))
       types->compute = DType::F32;
-    const bool can_fault = row.divides_integers && !is_float(types->compute);
-    return Choice{{row.id, types->compute, types->result, can_fault ? current_source() : 0},
+    const bool faults = may_fault(row, operands, types->compute);
+    return Choice{{row.id, types->compute, types->result, faults},
                   types->returned,
                   operands.first(info.arity)};
   }
@@ -174,16 +214,18 @@ bool PointwiseOverload::functional(Operands operands, std::span<const c10::IValu
   if (first_tensor(operands) == nullptr) return false;
   const std::optional<Choice> choice = row_for(operands, given);
   if (!choice) return false;
-  result = pointwise(choice->op, choice->inputs);
+  result = contiguous_ ? pointwise_contiguous(choice->op, choice->inputs)
+                       : pointwise(choice->op, choice->inputs);
   return true;
 }
 
 bool PointwiseOverload::in_place(Operands operands, std::span<const c10::IValue> given,
                                  const at::Tensor& self) const {
+  // Some operators only warn: CPU has the say.
+  if (at::has_internal_overlap(self) == at::MemOverlap::Yes) return false;
   const std::optional<Choice> choice = row_for(operands, given);
   if (!choice || !native_type(self.scalar_type())) return false;
   check_can_cast(choice->returned, self.scalar_type());
-  at::assert_no_internal_overlap(self);
   c10::SmallVector<const at::Tensor*, 8> tensors{&self};
   for (const Operand& o : operands)
     if (o.on_device() && !o.tensor().is_same(self)) tensors.push_back(&o.tensor());
@@ -204,7 +246,9 @@ bool PointwiseOverload::out(Operands operands, std::span<const c10::IValue> give
   check_same_device(tensors, out.device());
   check_can_cast(choice->returned, out.scalar_type());
   const Dims sizes = broadcast_sizes(tensors);
-  resize_output(out, sizes, result_strides(sizes, tensors));
+  const auto is_read = [&](const at::Tensor* t) { return t->is_same(out); };
+  if (std::ranges::any_of(tensors, is_read)) check_inplace_shape(out, sizes);
+  else resize_output(out, sizes, result_strides(sizes, tensors));
   at::assert_no_internal_overlap(out);
   record_pointwise(choice->op, choice->inputs, out);
   return true;

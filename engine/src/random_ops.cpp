@@ -3,6 +3,7 @@
 // Positions count in row-major order whatever the memory layout, so a transposed tensor gets the
 // same numbers.
 #include <ATen/Functions.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/Operators.h>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "spyre/engine/operators.h"
 #include "spyre/engine/recorder.h"
 #include "spyre/engine/tensor.h"
+#include "unit_range.h"
 
 namespace spyre::engine {
 namespace {
@@ -30,6 +32,13 @@ bool fits(const Tensor& t) {
   return native_type(t.scalar_type()) && t.dim() < static_cast<std::int64_t>(kMaxRank);
 }
 bool fits_float(const Tensor& t) { return fits(t) && is_float(*native_type(t.scalar_type())); }
+
+/// True if the device can draw into `self`. Raises CPU's error for elements that share memory.
+bool takes(const Tensor& self) {
+  at::assert_no_internal_overlap(self);
+  return fits(self);
+}
+bool takes_float(const Tensor& self) { return takes(self) && fits_float(self); }
 
 /// out = a random number per position: op(position, seed, offset, extra...), of type `result`.
 void record_random(OpId op, DType result, Generator generator, std::initializer_list<Scalar> extra,
@@ -68,7 +77,7 @@ void store_affine(const Tensor& x, double scale, double shift, const Tensor& sel
 Tensor& uniform(Tensor& self, double from, double to, Generator generator) {
   const double limit = self.scalar_type() == c10::kDouble ? std::numeric_limits<double>::max()
                                                           : std::numeric_limits<float>::max();
-  if (!fits_float(self) || !(from <= to && to - from <= limit))
+  if (!takes_float(self) || !(from <= to && to - from <= limit))
     return on_host<ATEN_OP(uniform_)>::call(self, from, to, kCpuDefault), self;
   store_affine(unit_like(*native_type(self.scalar_type()), generator, self), to - from, from, self);
   return self;
@@ -76,7 +85,7 @@ Tensor& uniform(Tensor& self, double from, double to, Generator generator) {
 
 Tensor& normal(Tensor& self, double mean, double std, Generator generator) {
   TORCH_CHECK(std >= 0.0, "normal expects std >= 0.0, but found std ", std);
-  if (!fits_float(self))
+  if (!takes_float(self))
     return on_host<ATEN_OP(normal_)>::call(self, mean, std, kCpuDefault), self;
   const bool wide = self.scalar_type() == c10::kDouble;
   store_affine(random_like(wide ? "random_normal_float64" : "random_normal_float32",
@@ -92,7 +101,7 @@ Tensor& log_normal(Tensor& self, double mean, double std, Generator generator) {
 
 Tensor& exponential(Tensor& self, double rate, Generator generator) {
   TORCH_CHECK(rate > 0.0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
-  if (!fits_float(self))
+  if (!takes_float(self))
     return on_host<ATEN_OP(exponential_)>::call(self, rate, kCpuDefault), self;
   const bool wide = self.scalar_type() == c10::kDouble;
   store_affine(random_like(wide ? "random_exponential_float64" : "random_exponential_float32",
@@ -110,14 +119,15 @@ void store_below(const Tensor& unit, const Operand& p, const Tensor& self) {
 
 Tensor& bernoulli(Tensor& self, double p, Generator generator) {
   TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  if (!fits(self)) return on_host<ATEN_OP2(bernoulli_, float)>::call(self, p, kCpuDefault), self;
+  if (!takes(self)) return on_host<ATEN_OP2(bernoulli_, float)>::call(self, p, kCpuDefault), self;
   store_below(unit_like(DType::F32, generator, self), p, self);
   return self;
 }
 
 Tensor& bernoulli_each(Tensor& self, const Tensor& p, Generator generator) {
-  if (!fits(self) || !fits_float(p) || !p.is_privateuseone())
+  if (!takes(self) || !fits_float(p) || !p.is_privateuseone())
     return on_host<ATEN_OP2(bernoulli_, Tensor)>::call(self, p, kCpuDefault), self;
+  check_unit_range(p, "bernoulli_", "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
   const DType type = p.scalar_type() == c10::kDouble ? DType::F64 : DType::F32;
   store_below(unit_like(type, generator, self), p.expand(self.sizes()), self);
   return self;
@@ -153,7 +163,7 @@ std::int64_t largest_integer(DType type) {
 }
 
 Tensor& random(Tensor& self, Generator generator) {
-  if (!fits(self)) return on_host<ATEN_OP(random_)>::call(self, kCpuDefault), self;
+  if (!takes(self)) return on_host<ATEN_OP(random_)>::call(self, kCpuDefault), self;
   store_integers(self, 0,
                  static_cast<std::uint64_t>(largest_integer(*native_type(self.scalar_type()))) + 1,
                  generator);
@@ -162,7 +172,7 @@ Tensor& random(Tensor& self, Generator generator) {
 
 Tensor& random_between(Tensor& self, std::int64_t from, std::optional<std::int64_t> to,
                        Generator generator) {
-  if (!fits(self))
+  if (!takes(self))
     return on_host<ATEN_OP2(random_, from)>::call(self, from, to, kCpuDefault), self;
   const std::int64_t last = to ? *to - 1 : largest_integer(*native_type(self.scalar_type()));
   TORCH_CHECK(!to || from < *to, "random_ expects 'from' to be less than 'to', but got from=", from,
@@ -201,14 +211,14 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
 
 Tensor& geometric(Tensor& self, double p, Generator generator) {
   TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
-  if (!fits(self)) return on_host<ATEN_OP(geometric_)>::call(self, p, kCpuDefault), self;
+  if (!takes(self)) return on_host<ATEN_OP(geometric_)>::call(self, p, kCpuDefault), self;
   const Tensor waits = random_like("random_exponential_float64", DType::F64, generator, self);
   return self.copy_(apply(words().mul, DType::F64, {waits, -1 / std::log1p(-p)}).ceil_());
 }
 
 Tensor& cauchy(Tensor& self, double median, double sigma, Generator generator) {
   TORCH_CHECK(sigma > 0.0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  if (!fits_float(self))
+  if (!takes_float(self))
     return on_host<ATEN_OP(cauchy_)>::call(self, median, sigma, kCpuDefault), self;
   const Tensor angle = at::sub(unit_like(DType::F64, generator, self), 0.5).mul_(M_PI);
   store_affine(angle.tan_(), sigma, median, self);

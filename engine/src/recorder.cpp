@@ -89,7 +89,8 @@ void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor
                                           .sizes = as_span(out.sizes()),
                                           .inputs = std::span(inputs).first(operands.size()),
                                           .output = view_of(out),
-                                          .source = op.source});
+                                          .source = op.may_fault ? current_source() : 0,
+                                          .may_fault = op.may_fault});
 }
 
 Iota Iota::row_major(c10::IntArrayRef sizes) { return {0, contiguous_strides(dims_of(sizes))}; }
@@ -119,13 +120,17 @@ at::Tensor pointwise(const PointwiseOp& op, Operands operands) {
   return out;
 }
 
+at::Tensor pointwise_contiguous(const PointwiseOp& op, Operands operands) {
+  const TensorList tensors(operands);
+  at::Tensor out =
+      empty(as_array(tensors.common_sizes()), scalar_type(op.result), tensors.device());
+  record_pointwise(op, operands, out);
+  return out;
+}
+
 at::Tensor apply_contiguous(OpId op, DType compute, DType result,
                             std::initializer_list<Operand> operands) {
-  const Operands all(operands.begin(), operands.size());
-  const TensorList tensors(all);
-  at::Tensor out = empty(as_array(tensors.common_sizes()), scalar_type(result), tensors.device());
-  record_pointwise({op, compute, result}, all, out);
-  return out;
+  return pointwise_contiguous({op, compute, result}, {operands.begin(), operands.size()});
 }
 
 at::Tensor apply(OpId op, DType type, std::initializer_list<Operand> operands) {

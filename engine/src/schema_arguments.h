@@ -13,6 +13,10 @@
 
 namespace spyre::engine {
 
+inline bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
 /// Where a tensor stands in a call.
 struct TensorSlot {
   std::uint16_t argument = 0;

@@ -29,9 +29,11 @@ struct SchemaCall {
   bool takes_outputs = false;      // op is an out form: results go in as its last arguments
   std::int64_t batch = 0;          // extent to split, 0: do not split
   std::uint64_t elements = 0;
+  bool faults = false;
 
   std::string_view name() const { return op.operator_name().name; }
   void describe(KeyWriter& key) const;
+  bool may_fault() const { return faults; }
   std::int64_t work_items() const { return batch == 0 ? 1 : panels().count(); }
   Panels panels() const { return Panels::of(batch, 32, 1); }
   kernels::LibraryCost cost() const { return {.macs = 0, .lane_ops = elements}; }
@@ -66,10 +68,6 @@ void SchemaCall::run(Tensors operands, std::int64_t first, std::int64_t last) co
     for (const at::Tensor& t : operands) part.push_back(panels().slice(t, 0, piece));
     call(Tensors(part).first(inputs), Tensors(part).subspan(inputs));
   }
-}
-
-bool is_written(const c10::Argument& argument) {
-  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
 /// Serves one overload.
@@ -111,6 +109,14 @@ bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stac
   return false;
 }
 
+bool fits_device(const SchemaArguments& call, const ResultGeometries& results) {
+  return std::ranges::all_of(
+             call.tensors(),
+             [](const at::Tensor& t) { return static_cast<std::size_t>(t.dim()) <= kMaxRank; }) &&
+         std::ranges::all_of(results,
+                             [](const ResultGeometry& r) { return r.sizes.size() <= kMaxRank; });
+}
+
 std::vector<at::Tensor> SchemaLibraryKernel::written(const OperatorHandle& op,
                                                      const SchemaArguments& call) const {
   std::vector<at::Tensor> tensors;
@@ -133,6 +139,7 @@ std::int64_t batch_of(const SchemaLibraryRow& row, const std::vector<at::Tensor>
 void SchemaLibraryKernel::record(SchemaCall call, const std::vector<at::Tensor>& inputs,
                                  const std::vector<at::Tensor>& outputs) const {
   call.batch = batch_of(row_, inputs, outputs);
+  call.faults = row_.faults;
   for (const at::Tensor& t : outputs) call.elements += static_cast<std::uint64_t>(t.numel());
   const auto pointers = [](const std::vector<at::Tensor>& tensors) {
     c10::SmallVector<const at::Tensor*, 8> list;
@@ -141,13 +148,14 @@ void SchemaLibraryKernel::record(SchemaCall call, const std::vector<at::Tensor>&
   };
   const auto in = pointers(inputs), out = pointers(outputs);
   record_library(call, TensorArguments(in.data(), in.size()),
-                 TensorArguments(out.data(), out.size()), row_.faults ? current_source() : 0);
+                 TensorArguments(out.data(), out.size()));
 }
 
 void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
   if (needs_host(op, stack)) return fall_back(op, &stack);
   const SchemaArguments call = SchemaArguments::take_apart(op, stack);
   const auto results = shapes_.results(op, call);
+  if (!fits_device(call, *results)) return fall_back(op, &stack);
   const std::vector<at::Tensor> in_place = written(op, call);
   torch::jit::drop(stack, op.schema().arguments().size());
 

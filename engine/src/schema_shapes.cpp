@@ -2,9 +2,11 @@
 #include "schema_shapes.h"
 
 #include <ATen/Functions.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <algorithm>
+#include <array>
 
 #include "spyre/base/error.h"
 
@@ -35,6 +37,43 @@ std::string full_key(const std::string& kind, const SchemaArguments& call) {
     append_raw(key, {t.strides().data(), t.strides().size()});
   }
   return key;
+}
+
+/// True if an argument that is written shares memory with itself or with another argument.
+bool writes_shared_memory(const c10::OperatorHandle& op, const SchemaArguments& call) {
+  const auto& tensors = call.tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!is_written(op.schema().arguments()[call.slots()[i].argument])) continue;
+    if (at::has_internal_overlap(tensors[i]) != at::MemOverlap::No) return true;
+    for (std::size_t j = 0; j < tensors.size(); ++j)
+      if (j != i && tensors[j].is_alias_of(tensors[i])) return true;
+  }
+  return false;
+}
+
+/// Which storage each tensor lies in, by the first tensor that has it, and where.
+void append_places(std::string& key, const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& t : tensors) {
+    const auto owner = std::ranges::find_if(
+        tensors, [&](const at::Tensor& other) { return other.is_alias_of(t); });
+    const std::array<std::int64_t, 2> place{owner - tensors.begin(), t.storage_offset()};
+    append_raw(key, place);
+  }
+}
+
+/// CPU tensors of zeros that share memory as the arguments do.
+torch::jit::Stack sharing_on_cpu(const SchemaArguments& call) {
+  std::unordered_map<const c10::StorageImpl*, at::Tensor> storages;
+  std::vector<at::Tensor> stand_ins;
+  for (const at::Tensor& t : call.tensors()) {
+    const c10::StorageImpl* storage = t.storage().unsafeGetStorageImpl();
+    at::Tensor& bytes = storages[storage];
+    if (!bytes.defined())
+      bytes = at::zeros({static_cast<std::int64_t>(storage->nbytes())}, at::kByte);
+    stand_ins.push_back(at::empty({0}, t.options().device(at::kCPU).requires_grad(false)));
+    stand_ins.back().set_(bytes.storage(), t.storage_offset(), t.sizes(), t.strides());
+  }
+  return call.with_tensors(stand_ins);
 }
 
 torch::jit::Stack on_device_type(const SchemaArguments& call, c10::DeviceType type) {
@@ -74,7 +113,9 @@ bool small(const SchemaArguments& call) {
 }
 
 ResultGeometries run_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
-  torch::jit::Stack stack = on_device_type(call, c10::DeviceType::CPU);
+  torch::jit::Stack stack = writes_shared_memory(op, call)
+                                ? sharing_on_cpu(call)
+                                : on_device_type(call, c10::DeviceType::CPU);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   op.callBoxed(stack);
   return geometries_of(stack);
@@ -102,12 +143,14 @@ ResultGeometries ask_meta(const c10::OperatorHandle& op, const SchemaArguments& 
 std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::OperatorHandle& op,
                                                               const SchemaArguments& call) {
   const std::string kind = kind_key(op, call);
-  const std::string key = full_key(kind, call);
+  std::string key = full_key(kind, call);
+  const bool sharing = writes_shared_memory(op, call);
+  if (sharing) append_places(key, call.tensors());
   bool tried = false;
   {
     const Lock lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
-    tried = tried_.contains(kind);
+    tried = !sharing && tried_.contains(kind);
   }
   auto results = std::make_shared<const ResultGeometries>(ask_meta(op, call));
   if (!tried && small(call)) try_on_cpu(op, call);
@@ -115,7 +158,7 @@ std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::Operato
   const Lock lock(mutex_);
   if (known_.size() >= kCapacity) known_.clear();
   known_[key] = results;
-  tried_[kind] = true;
+  if (!sharing) tried_[kind] = true;
   return results;
 }
 

@@ -25,7 +25,8 @@ using ResultGeometries = std::vector<ResultGeometry>;
 class SchemaShapes {
  public:
   /// Raises what CPU would raise for these arguments: the first call of its kind is tried on zeros on the CPU, so that
-  /// types that the CPU kernel lacks are refused here and not when the operation runs.
+  /// types that the CPU kernel lacks are refused here and not when the operation runs. The same for each call that
+  /// writes memory which it shares with another argument or itself.
   std::shared_ptr<const ResultGeometries> results(const c10::OperatorHandle& op,
                                                   const SchemaArguments& call)
       SPYRE_EXCLUDES(mutex_);

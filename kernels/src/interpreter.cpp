@@ -108,11 +108,11 @@ template <class T> T shift_right_arithmetic(T a, T count) {
 /// C's division, except that MIN / -1 wraps; by zero is the one fault a kernel can raise.
 template <class T> T divide(T a, T b) {
   using U = std::make_unsigned_t<T>;
-  if (b == 0) throw DeviceFault("integer division by zero");
+  if (b == 0) throw Error("ZeroDivisionError: integer division by zero");
   return b == -1 ? static_cast<T>(U{0} - static_cast<U>(a)) : static_cast<T>(a / b);
 }
 template <class T> T remainder_of(T a, T b) {
-  if (b == 0) throw DeviceFault("integer division by zero");
+  if (b == 0) throw Error("ZeroDivisionError: integer division by zero");
   return b == -1 ? T{0} : static_cast<T>(a % b);
 }
 

@@ -65,7 +65,7 @@ class CompiledKernel final : public Kernel {
     for_each_slab(spec(), launch, first, last, frame, code_->function());
     if (frame.streaming != 0)
       _mm_sfence();  // streamed results must be seen by whoever is told that we are done
-    if (frame.fault != 0) throw DeviceFault("integer division by zero");
+    if (frame.fault != 0) throw Error("ZeroDivisionError: integer division by zero");
   }
 
   Bytes scratch_bytes(const std::int64_t* extents) const override {

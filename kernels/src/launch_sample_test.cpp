@@ -126,7 +126,7 @@ std::vector<std::vector<std::byte>> LaunchSample::run(const Kernel& kernel, int 
   try {
     for (int p = 0; p < pieces; ++p)
       kernel.run(launch, items * p / pieces, items * (p + 1) / pieces, aligned);
-  } catch (const DeviceFault& e) { fault = e.what(); }
+  } catch (const Error& e) { fault = e.what(); }
   return buffers;
 }
 

@@ -137,6 +137,7 @@ bool ChainDraft::compatible(const Touching& touch) const {
 }
 
 bool ChainDraft::join(const Group& group, std::size_t position) {
+  if (node_of(graph_, group).may_fault) return false;  // a chain would fail as a whole
   const std::optional<Dims> rows = rows_with(group);
   if (!rows || (rows->back() < kLeastRows && rows->back() < rows_.back())) return false;
   const std::vector<Touching> theirs = touches(group, *rows);

@@ -105,6 +105,7 @@ Stats Device::stats() const {
   Stats stats = d.counted;
   stats.plan_cache = d.planner.plan_counts();
   stats.plan_misses = d.planner.misses();
+  stats.library_cache = d.planner.call_counts();
   stats.kernel_cache = d.planner.kernels().counts();
   stats.kernels_compiled = d.planner.kernels().kernels_compiled();
   stats.compile_ns = d.planner.kernels().compile_nanoseconds();

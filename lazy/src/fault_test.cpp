@@ -47,7 +47,16 @@ class FaultTest : public DeviceFixture {
                 .context = &fails,
                 .inputs = {&in, 1},
                 .outputs = {&out, 1},
-                .source = source});
+                .source = source,
+                .may_fault = fails});
+  }
+
+  /// out = a / b, in integers.
+  void divide(const DeviceTensor& a, const DeviceTensor& b, const DeviceTensor& out,
+              std::uint32_t source = 0) {
+    const Input inputs[]{in(a), in(b)};
+    device.record(kStream, Pointwise{kernels::op_named("div_trunc"), DType::I32, DType::I32,
+                                     out.sizes.span(), inputs, out.view(), source, true});
   }
 };
 
@@ -111,16 +120,43 @@ TEST_F(FaultTest, IntegerDivisionByZero) {
   const DeviceTensor a = tensor<std::int32_t>({3}, {6, 7, 8}),
                      zero = tensor<std::int32_t>({3}, {1, 0, 2});
   const DeviceTensor q = empty({3}, DType::I32);
-  const OpId divide = kernels::op_named("div_trunc");
-  const Input inputs[]{in(a), in(zero)};
-  device.record(kStream,
-                Pointwise{divide, DType::I32, DType::I32, q.sizes.span(), inputs, q.view(), 7});
+  divide(a, zero, q, 7);
   try {
     device.synchronize(kStream);
     FAIL() << "no fault was raised";
-  } catch (const DeviceFault& e) {
+  } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("model.py:7"), std::string::npos) << e.what();
   }
+}
+
+TEST_F(FaultTest, ADivisionLosesOnlyWhatDependsOnIt) {
+  using Ints = std::vector<std::int32_t>;
+  const DeviceTensor a = tensor<std::int32_t>({2}, {6, 7}),
+                     zero = tensor<std::int32_t>({2}, {1, 0});
+  const DeviceTensor before = empty({2}, DType::I32), q = empty({2}, DType::I32),
+                     after = empty({2}, DType::I32), lost = empty({2}, DType::I32);
+  apply("add", {in(a), number(1, DType::I32)}, before);
+  divide(before, zero, q);
+  apply("add", {in(before), number(2, DType::I32)}, after);
+  apply("add", {in(q), in(after)}, lost);
+  EXPECT_THROW(device.synchronize(kStream), Error);
+  EXPECT_EQ(read<std::int32_t>(before), (Ints{7, 8}));
+  EXPECT_EQ(read<std::int32_t>(after), (Ints{9, 10}));
+  EXPECT_THROW(read<std::int32_t>(q), DeviceFault);
+  EXPECT_THROW(read<std::int32_t>(lost), DeviceFault);
+}
+
+TEST_F(FaultTest, FaultsOfResultsThatNobodyReadsAreRaised) {
+  const DeviceTensor a = tensor<std::int32_t>({2}, {6, 7}),
+                     zero = tensor<std::int32_t>({2}, {1, 0});
+  divide(a, zero, empty({2}, DType::I32));
+  EXPECT_THROW(device.synchronize(kStream), Error);
+  copy(a, empty({2}, DType::I32), true);
+  EXPECT_THROW(device.synchronize(kStream), IndexOutOfRange);
+  divide(a, a, empty({2}, DType::I32));
+  apply("add", {in(a), in(a)}, empty({2}, DType::I32));
+  device.synchronize(kStream);
+  EXPECT_EQ(device.stats().dead_ops, 1U);
 }
 
 TEST_F(FaultTest, SyncRaisesWhereTheNodeIsRecorded) {
@@ -130,7 +166,7 @@ TEST_F(FaultTest, SyncRaisesWhereTheNodeIsRecorded) {
   const DeviceTensor a = tensor<std::int32_t>({2}, {6, 7}),
                      zero = tensor<std::int32_t>({2}, {1, 0});
   const DeviceTensor q = empty({2}, DType::I32);
-  EXPECT_THROW(apply("div_trunc", {in(a), in(zero)}, q), DeviceFault);
+  EXPECT_THROW(apply("div_trunc", {in(a), in(zero)}, q), Error);
   apply("div_trunc", {in(a), in(a)}, q);
   EXPECT_EQ(read<std::int32_t>(q), (std::vector<std::int32_t>{1, 1}));
 }

@@ -18,6 +18,7 @@ class GraphBuilder {
     for (std::size_t i = 0; i < trace_.nodes().size(); ++i) {
       const std::uint32_t number = add(trace_.nodes()[i], trace_.source(i));
       ensure(number == i, "the graph numbers its nodes as the trace does");
+      graph_.nodes[number].may_fault = trace_.nodes()[i].may_fault;
     }
     return std::move(graph_);
   }

@@ -6,7 +6,7 @@
 namespace spyre::lazy {
 
 std::string_view reason_of(Refusal refusal) {
-  constexpr std::array<std::string_view, 9> kReasons{
+  constexpr std::array<std::string_view, 10> kReasons{
       "no other node was a candidate",
       "a library call runs by itself",
       "the iteration spaces have no common refinement",
@@ -16,6 +16,7 @@ std::string_view reason_of(Refusal refusal) {
       "the kernel would have too many steps or arguments",
       "few long rows would leave cores idle",
       "a row would not fit the scratchpad",
+      "a fault of one would lose the other",
   };
   return kReasons[static_cast<std::size_t>(refusal)];
 }

@@ -17,6 +17,8 @@ class LibraryCalls {
   explicit LibraryCalls(Bytes capacity) : calls_(capacity) {}
   std::shared_ptr<const kernels::LibraryCall> find_or_make(const Library& op, Retired& retired);
   void retire_all(Retired& retired) { calls_.retire_all(retired); }
+  kernels::CacheCounts counts() const { return calls_.counts(); }
+  void reset_counts() { calls_.reset_counts(); }
   void set_hash_mask(unsigned bits) { calls_.set_hash_mask(bits); }
 
  private:

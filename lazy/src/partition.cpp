@@ -76,6 +76,7 @@ bool Partition::try_merge(std::uint32_t a, std::uint32_t b, Form form) {
     const bool rivals = first.reduces() && second.reduces() && first.form != second.form;
     return rivals && refuse(a, b, Refusal::Form);
   }
+  if (may_fault(a) || may_fault(b)) return refuse(a, b, Refusal::Fault);
   const std::uint32_t position = merged_position(a, b);
   if (position == kNone) return refuse(a, b, Refusal::Order);
   if (drafts_[a].nodes.size() + drafts_[b].nodes.size() > limits_.nodes)
@@ -83,6 +84,11 @@ bool Partition::try_merge(std::uint32_t a, std::uint32_t b, Form form) {
   Refusal why{};
   if (merge_aligned(a, b, position, why) || merge_reordered(a, b, position, why)) return true;
   return refuse(a, b, why);
+}
+
+/// A kernel fails as a whole: a node that may fault takes no other with it.
+bool Partition::may_fault(std::uint32_t group) const {
+  return graph_.nodes[drafts_[group].nodes.front()].may_fault;
 }
 
 bool Partition::merge_aligned(std::uint32_t earlier, std::uint32_t later, std::uint32_t position,
@@ -288,6 +294,7 @@ std::size_t Partition::count_arguments(const GroupDraft& merged) const {
 }
 
 bool Partition::must_store(std::uint32_t node) const {
+  if (graph_.nodes[node].may_fault) return true;
   const Operand& output = graph_.output(graph_.nodes[node]);
   if (graph_.buffers[output.index].observable && !dependences_.overwritten(node)) return true;
   const std::uint32_t group = group_of(node);

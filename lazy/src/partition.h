@@ -58,7 +58,7 @@ class Partition {
   bool try_merge(std::uint32_t a, std::uint32_t b, kernels::Form form);
 
   /// True if the bytes that a member writes are read outside its group, or can be seen after the
-  /// trace.
+  /// trace; also for a node that runs for its fault.
   bool must_store(std::uint32_t node) const;
 
  private:
@@ -68,6 +68,7 @@ class Partition {
     std::vector<NodeNest> members;
   };
 
+  bool may_fault(std::uint32_t group) const;
   bool refuse(std::uint32_t earlier, std::uint32_t later, Refusal reason);
   /// Where the merged group would stand; kNone if a group in between forbids it.
   std::uint32_t merged_position(std::uint32_t earlier, std::uint32_t later) const;

@@ -255,6 +255,18 @@ TEST(Pipeline, KeepsALibraryCallInPlace) {
             "pointwise [256]: exp <b0 >b1\nlibrary\npointwise [256]: relu <b2 >b3\n");
 }
 
+TEST(Pipeline, RunsWhatMayFaultByItself) {
+  GraphWriter w;
+  const TestTensor x = w.input({16}, DType::I32), y = w.input({16}, DType::I32);
+  const TestTensor sum = w.apply("add", {x, y, 1.0});
+  const TestTensor unread = w.empty({16}, DType::I32);
+  const std::uint32_t division = w.apply_into(unread, "div_trunc", {sum, y});
+  w.graph.nodes[division].may_fault = true;
+  w.observe(w.apply("neg", {sum}));
+  EXPECT_EQ(summary(plan_of(w)),
+            "pointwise [16]: add neg <b0 <b1 >b2 >b4\npointwise [16]: div_trunc <b2 <b1 >b3\n");
+}
+
 TEST(Pipeline, DoesNotMoveAReadPastAWrite) {
   GraphWriter w;
   const TestTensor x = w.input({16}), y = w.input({16});

@@ -88,6 +88,7 @@ void Planner::set_hash_mask(unsigned bits) {
 
 void Planner::reset_counts() {
   plans_.reset_counts();
+  calls_.reset_counts();
   misses_ = {};
   kernels_.reset_counts();
 }

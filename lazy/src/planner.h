@@ -38,6 +38,7 @@ class Planner {
   [[nodiscard]] Retired take_retired() { return std::exchange(retired_, {}); }
   void set_hash_mask(unsigned bits);
   kernels::CacheCounts plan_counts() const { return plans_.counts(); }
+  kernels::CacheCounts call_counts() const { return calls_.counts(); }
   const std::array<std::uint64_t, kMissCauseCount>& misses() const { return misses_; }
   const kernels::KernelCache& kernels() const { return kernels_; }
   void reset_counts();

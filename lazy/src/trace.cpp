@@ -95,6 +95,7 @@ void Trace::append(const Pointwise& op) {
   node.kind = TraceNode::Kind::Pointwise;
   node.compute = op.compute;
   node.result = op.result;
+  node.may_fault = op.may_fault;
   node.code = op.op.value;
   node.inputs = static_cast<std::uint16_t>(op.inputs.size());
   node.outputs = 1;
@@ -127,6 +128,7 @@ void Trace::append(TraceNode::Kind kind, const Reduce& op) {
 void Trace::append(const Library& op, std::shared_ptr<const kernels::LibraryCall> call) {
   TraceNode node;
   node.kind = TraceNode::Kind::Library;
+  node.may_fault = op.may_fault;
   node.inputs = static_cast<std::uint16_t>(op.inputs.size());
   node.outputs = static_cast<std::uint16_t>(op.outputs.size());
   node.first_param = static_cast<std::uint32_t>(params_.size());

@@ -141,4 +141,24 @@ std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason rea
   return d.card.address(piece);
 }
 
+void Device::price_host_work(StreamId stream, Bytes to_host, Bytes to_device) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
+  const auto pass = [&](std::string_view name, auto what) {
+    Operation operation;
+    operation.what = std::move(what);
+    operation.name = name;
+    const TimelinePoint point = d.enqueue_transfer(lock, s, std::move(operation), Urgency::Waited);
+    lock.unlock();
+    d.wait(s, point);
+    lock.lock();
+  };
+  const auto piece = [](Bytes length) { return device_sim::Piece{.length = length}; };
+  if (to_host.count != 0)
+    pass("host_arguments", device_sim::DeviceToHost{piece(to_host), nullptr, nullptr});
+  if (to_device.count != 0)
+    pass("host_results", device_sim::HostToDevice{nullptr, piece(to_device), nullptr});
+}
+
 }  // namespace spyre::lazy

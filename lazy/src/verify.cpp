@@ -123,6 +123,8 @@ void verify(const Plan& plan) {
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     for (const std::uint32_t n : plan.groups[g].nodes) {
       require_group(group_of[n] == plan.groups.size(), g, str("runs %", n, " again"));
+      require_group(!plan.graph.nodes[n].may_fault || plan.groups[g].nodes.size() == 1, g,
+                    str("shares a kernel with %", n, ", which may fault"));
       group_of[n] = g;
     }
     if (const auto& chain = plan.groups[g].chain) verify_chain(*chain, g);

@@ -33,6 +33,8 @@ const std::array kOptions{
            [](lazy::Settings& s, const py::object& v) { s.passes = text(v); }},
     Option{"verify", [](const lazy::Settings& s) -> py::object { return py::bool_(s.verify); },
            [](lazy::Settings& s, const py::object& v) { s.verify = py::cast<bool>(v); }},
+    Option{"sync", [](const lazy::Settings& s) -> py::object { return py::bool_(s.sync); },
+           [](lazy::Settings& s, const py::object& v) { s.sync = py::cast<bool>(v); }},
     Option{"dump", [](const lazy::Settings& s) { return word(s.dump_directory); },
            [](lazy::Settings& s, const py::object& v) { s.dump_directory = text(v); }},
     Option{

@@ -34,7 +34,7 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
   constexpr std::uint64_t kPicosecondsPerNanosecond = 1000;
   py::dict fallbacks, result;
   std::uint64_t host_calls = 0;
-  for (const auto& [name, count] : host.calls) {
+  for (const auto& [name, count] : host) {
     fallbacks[py::str(name)] = count;
     host_calls += count;
   }
@@ -43,6 +43,7 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
   result["plan_cache"] = cache(stats.plan_cache);
   result["plan_misses"] = by_name<lazy::MissCause>(stats.plan_misses);
   result["kernel_cache"] = cache(stats.kernel_cache);
+  result["library_cache"] = cache(stats.library_cache);
   result["kernels_compiled"] = stats.kernels_compiled;
   result["compile_ns"] = stats.compile_ns;
   result["kernel_launches"] = stats.kernel_launches;
@@ -52,8 +53,8 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
   result["dead_ops"] = stats.dead_ops;
   result["duplicate_ops"] = stats.duplicate_ops;
   result["fallbacks"] = fallbacks;
-  result["bytes_h2d"] = stats.card.bytes_h2d + host.bytes_to_device;
-  result["bytes_d2h"] = stats.card.bytes_d2h + host.bytes_to_host;
+  result["bytes_h2d"] = stats.card.bytes_h2d;
+  result["bytes_d2h"] = stats.card.bytes_d2h;
   result["computes"] = stats.card.computes;
   result["transfers"] = stats.card.transfers;
   result["callbacks"] = stats.card.callbacks;

@@ -2,6 +2,7 @@
 #include "bindings.h"
 #include "spyre/base/env.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/kernels/op.h"
 
 namespace spyre::python {
@@ -39,6 +40,17 @@ py::list op_table() {
   return rows;
 }
 
+py::list library_table() {
+  py::list rows;
+  for (const engine::SchemaLibraryRow& entry : engine::schema_library_rows()) {
+    py::dict row;
+    row["aten"] = text(entry.aten);
+    row["faults"] = entry.faults;
+    rows.append(row);
+  }
+  return rows;
+}
+
 py::list environment_table() {
   py::list rows;
   for (const EnvRow& entry : env_table()) {
@@ -60,32 +72,16 @@ device_sim::DeviceSpec current_spec() {
                             : device_sim::device_spec_from_environment();
 }
 
-py::dict device_spec() {
-  const device_sim::DeviceSpec spec = current_spec();
-  py::dict row;
-  row["profile"] = spec.profile;
-  row["cores"] = spec.cores;
-  row["host_threads"] = spec.host_threads;
-  row["scratchpad_bytes"] = spec.scratchpad.count;
-  row["scratchpad_usable_bytes"] = spec.scratchpad_usable.count;
-  row["block_bytes"] = spec.block.count;
-  row["capacity_bytes"] = spec.capacity.count;
-  row["regions"] = spec.regions;
-  row["memory_gb_per_s"] = spec.memory_gb_per_s;
-  row["h2d_gb_per_s"] = spec.h2d_gb_per_s;
-  row["d2h_gb_per_s"] = spec.d2h_gb_per_s;
-  row["core_clock_ghz"] = spec.core_clock_ghz;
-  row["lanes_per_core"] = spec.lanes_per_core;
-  row["macs_per_ns_core"] = spec.macs_per_ns_core;
-  return row;
-}
-
 }  // namespace
 
 void bind_tables(py::module_& module) {
   module.def("op_table", &op_table, "Every pointwise op: names, types, error bound, meaning.");
+  module.def("library_table", &library_table,
+             "Every operator that runs as a library operation by its schema alone.");
   module.def("environment_table", &environment_table, "Every environment variable.");
-  module.def("device_spec", &device_spec, "The card: cores, memory, links, clocks.");
+  module.def(
+      "device_spec_json", [] { return device_sim::to_json(current_spec()); },
+      "The card: cores, memory, links, clocks; as SPYRE_DEVICE_SPEC reads it.");
 }
 
 }  // namespace spyre::python

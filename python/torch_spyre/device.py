@@ -20,7 +20,9 @@ from .memory import (
     mem_get_info,
     memory_allocated,
     memory_reserved,
+    memory_snapshot,
     memory_stats,
+    memory_summary,
     reset_accumulated_memory_stats,
     reset_peak_memory_stats,
 )
@@ -73,7 +75,9 @@ __all__ = [
     "memory",
     "memory_allocated",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
+    "memory_summary",
     "op_table",
     "random",
     "reset_accumulated_memory_stats",
@@ -92,6 +96,10 @@ __all__ = [
     "synchronize",
     "timeline",
 ]
+
+
+# Inductor looks these up on a device's module; not there would mean: ask again later.
+Scheduling = GraphLowering = Lowering = Codegen = Compile = None
 
 
 def _lazy_init() -> None:
@@ -200,13 +208,13 @@ _CAPABILITY = (1, 0)
 def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
     """Name, memory and cores of a device."""
     index = device_index(device)
-    spec = engine().device_spec()
+    spec = device_spec()
     return DeviceProperties(
         name=get_device_name(index),
         type=spec["profile"],
         total_memory=mem_get_info(index)[1],
         multi_processor_count=spec["cores"],
-        scratchpad_bytes=spec["scratchpad_bytes"],
+        scratchpad_bytes=spec["scratchpad"],
         major=_CAPABILITY[0],
         minor=_CAPABILITY[1],
     )

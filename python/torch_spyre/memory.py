@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from typing import Any
+
 import torch
 from torch.accelerator.memory import (
     empty_cache,
@@ -16,7 +19,7 @@ from torch.accelerator.memory import (
     reset_peak_memory_stats,
 )
 
-from ._engine import DeviceLike, device_index
+from ._engine import DeviceLike, device_index, engine
 
 __all__ = [
     "empty_cache",
@@ -27,7 +30,9 @@ __all__ = [
     "mem_get_info",
     "memory_allocated",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
+    "memory_summary",
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
 ]
@@ -37,3 +42,53 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     """Free and total bytes of the card."""
     free, total = torch.accelerator.get_memory_info(device_index(device))
     return free, total
+
+
+def memory_snapshot(device: DeviceLike = None) -> list[dict[str, Any]]:
+    """One segment for each region of the card, with the runs of blocks in it; the keys are torch.cuda's.
+
+    Addresses are offsets in the region. A run may hold several tensors that lie side by side.
+    """
+    index = device_index(device)
+    return [
+        _segment(index, region, list(runs)) for region, runs in groupby(engine().memory_runs(index), lambda r: r[0])
+    ]
+
+
+def _segment(device: int, region: int, runs: list[tuple[int, int, int, str]]) -> dict[str, Any]:
+    blocks: list[dict[str, Any]] = [
+        {"address": offset, "size": size, "state": state} for _, offset, size, state in runs
+    ]
+    used = sum(block["size"] for block in blocks if block["state"] == "active_allocated")
+    return {
+        "device": device,
+        "segment": region,
+        "address": 0,
+        "total_size": sum(block["size"] for block in blocks),
+        "allocated_size": used,
+        "active_size": used,
+        "blocks": blocks,
+    }
+
+
+def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
+    """A table of the card's memory for people: what is in use and reserved, now and at most, and how it is divided."""
+    index = device_index(device)
+    stats = memory_stats(index)
+    free, total = mem_get_info(index)
+    rows = [
+        (name, stats[f"{key}.all.current"], stats[f"{key}.all.peak"])
+        for name, key in (("allocated", "allocated_bytes"), ("reserved", "reserved_bytes"))
+    ]
+    lines = [f"spyre:{index}, {_mib(total)} in all, {_mib(free)} free", f"{'':12}{'now':>14}{'peak':>14}"]
+    lines += [f"{name:12}{_mib(now):>14}{_mib(peak):>14}" for name, now, peak in rows]
+    if not abbreviated:
+        lines += [f"{'region':12}{'allocated':>14}{'largest free':>14}"]
+        for segment in memory_snapshot(index):
+            largest = max((b["size"] for b in segment["blocks"] if b["state"] == "inactive"), default=0)
+            lines += [f"{segment['segment']:<12}{_mib(segment['allocated_size']):>14}{_mib(largest):>14}"]
+    return "\n".join(lines)
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB"

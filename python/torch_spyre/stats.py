@@ -32,8 +32,8 @@ def op_table() -> list[dict[str, Any]]:
 
 
 def device_spec() -> dict[str, Any]:
-    """The card: cores, memory, links, clocks."""
-    spec: dict[str, Any] = engine().device_spec()
+    """The card: cores, memory in bytes, links, clocks; keys as in a SPYRE_DEVICE_SPEC file."""
+    spec: dict[str, Any] = json.loads(engine().device_spec_json())
     return spec
 
 

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Stream(torch.Stream):
-    """An in-order queue of operations. Priority -1 is high, 0 normal."""
+    """An in-order queue of operations. Its priority (-1 high, 0 normal) orders nothing: a card has one queue."""
 
     def __new__(cls, device: DeviceLike = None, priority: int = 0, **existing: Any) -> Stream:
         """A new stream; with stream_id, device_index and device_type, the one that exists."""

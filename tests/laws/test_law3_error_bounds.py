@@ -18,6 +18,8 @@ SAMPLES = 4096
 NUMBER = 2.0  # for a scalar argument that nothing fixes; products with it are exact
 # Correctly rounded here; CPU takes them from a library that is not, for contiguous tensors.
 ROUNDED_BY_CPU = {"sqrt", "pow_half"}
+# CPU's vector code gives +0 where the same kernel's last elements give -0.
+ZERO_SIGN_VARIES_ON_CPU = {"softshrink"}
 REFUSED = (RuntimeError, NotImplementedError, TypeError)
 
 
@@ -167,7 +169,10 @@ def test_exact_ops_are_bitwise_equal_to_cpu(call, dtype):
     found = call.run([x.to("spyre") for x in inputs]).cpu()
     assert found.dtype == expected.dtype
     assert torch.equal(found.isnan(), expected.isnan())
-    assert torch.equal(found[~found.isnan()], expected[~expected.isnan()])
+    numbers = ~expected.isnan()
+    assert torch.equal(found[numbers], expected[numbers])
+    if call.row["name"] not in ZERO_SIGN_VARIES_ON_CPU:
+        assert torch.equal(found[numbers].signbit(), expected[numbers].signbit()), "a zero has the other sign"
 
 
 @pytest.mark.parametrize(("call", "dtype"), [p for dtype in INTEGERS for p in calls_of(CALLS, dtype, floating=False)])

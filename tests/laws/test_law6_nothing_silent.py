@@ -64,6 +64,70 @@ def test_a_fault_names_the_op_and_the_line_that_recorded_it():
     assert "test_law6_nothing_silent.py" in str(raised.value)
 
 
+def zeros_and_ones(device: str = "spyre") -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.ones(3, dtype=torch.int32, device=device), torch.zeros(3, dtype=torch.int32, device=device)
+
+
+UNREAD = {
+    "division": (RuntimeError, lambda: torch.div(*zeros_and_ones(), rounding_mode="trunc")),
+    "remainder": (RuntimeError, lambda: torch.remainder(*zeros_and_ones())),
+    "index": (IndexError, lambda: torch.ones(3, device="spyre")[torch.tensor([5], device="spyre")]),
+    "probability": (RuntimeError, lambda: torch.bernoulli(torch.full((3,), 1.5, device="spyre"))),
+    "cross entropy": (
+        RuntimeError,
+        lambda: torch.nn.functional.binary_cross_entropy(
+            torch.full((3,), -0.5, device="spyre"), torch.ones(3, device="spyre")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_fault_is_raised_though_nobody_reads_the_result(name):
+    error, fail = UNREAD[name]
+    torch.spyre.synchronize()
+    fail()
+    with pytest.raises(error, match="test_law6"):
+        torch.spyre.synchronize()
+    torch.spyre.synchronize()
+
+
+def test_a_division_by_zero_loses_only_what_depends_on_it():
+    x, zero = zeros_and_ones()
+    before = x + 1
+    lost = torch.div(before, zero, rounding_mode="floor")
+    after, lost_too = before * 3, lost + before
+    with pytest.raises(RuntimeError, match=r"(?i)zero") as raised:
+        torch.spyre.synchronize()
+    assert raised.type is RuntimeError, "as on CPU"
+    assert before.tolist() == [2, 2, 2]
+    assert after.tolist() == [6, 6, 6]
+    for tensor in (lost, lost_too):
+        with pytest.raises(RuntimeError):
+            tensor.tolist()
+
+
+def test_division_by_the_number_zero_is_raised_at_the_call():
+    ones, _ = zeros_and_ones()
+    for divide in (lambda: ones // 0, lambda: ones % 0, lambda: ones.clone().floor_divide_(0), lambda: ones.fmod(0)):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            divide()
+    assert (torch.ones(0, dtype=torch.int32, device="spyre") // 0).numel() == 0
+
+
+def test_host_work_is_priced_as_transfers(stats):
+    x = torch.rand(64, 64, device="spyre") + torch.eye(64, device="spyre") * 64
+    torch.spyre.synchronize()
+    torch.spyre.reset_stats()
+    torch.linalg.cholesky_ex(x @ x.T)
+    counted = stats()
+    assert counted["fallbacks"]
+    assert counted["bytes_d2h"] >= x.nbytes
+    assert counted["bytes_h2d"] >= x.nbytes
+    card = torch.spyre.device_spec()
+    assert counted["modelled_ns"] * 1000 >= card["h2d_setup_ps"] + card["d2h_setup_ps"]
+
+
 AT_THE_CALL = """
 import torch
 table, bad = torch.ones(5, 3, device="spyre"), torch.tensor([7], device="spyre")

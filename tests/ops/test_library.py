@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch_spyre
 from torch.nn import functional as F
 
 from .compare import compare_gradients, compare_with_cpu, same_error, sample
@@ -78,6 +79,38 @@ IMAGES: dict[str, Call] = {
     "unfold": lambda x: F.unfold(x, 3),
     "one image": lambda x: F.max_pool2d(x[0], 2),
     "channels last": lambda x: F.max_pool2d(x.contiguous(memory_format=torch.channels_last), 2),
+}
+
+
+VOLUME = sample((2, 3, 6, 7, 8), torch.float32)
+VOLUMES: dict[str, Call] = {
+    "max_pool3d": lambda x: F.max_pool3d(x, 2, 2, return_indices=True),
+    "avg_pool3d": lambda x: F.avg_pool3d(x, 2),
+    "adaptive_avg_pool3d": lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)),
+}
+
+LABELS = indices((5,), 7, seed=2)
+OTHERS: dict[str, Call] = {
+    "scatter of another": lambda x: x.detach().scatter(1, COLUMNS.to(x.device), x[:, :3] * 2, reduce="add"),
+    "scatter a value": lambda x: x.detach().scatter(1, COLUMNS.to(x.device), 2.0, reduce="multiply"),
+    "index_reduce": lambda x: x.index_reduce(0, DISTINCT.to(x.device), x[:3] * 2, "prod"),
+    "bucketize": lambda x: torch.bucketize(x.detach(), torch.arange(-4.0, 4.0, device=x.device)),
+    "nll_loss": lambda x: F.nll_loss(x, LABELS.to(x.device)),
+    "nll_loss2d": lambda x: F.nll_loss(x.t()[None, :, :, None], LABELS[None, :, None].to(x.device)),
+    "multi_margin_loss": lambda x: F.multi_margin_loss(x.detach(), LABELS.to(x.device)),
+    "embedding": lambda x: F.embedding(ROWS.to(x.device), x),
+    "mode": lambda x: x.round().mode(1),
+    "unfold": lambda x: x.unfold(1, 3, 2),
+    "fold": lambda x: F.fold(x.flatten()[:32].view(1, 8, 4), (3, 3), 2),
+    "reflect 1d": lambda x: F.pad(x, (2, 1), mode="reflect"),
+    "replicate 1d": lambda x: F.pad(x, (2, 1), mode="replicate"),
+    "nearest 1d": lambda x: F.interpolate(x[None], scale_factor=2),
+    "linear 1d": lambda x: F.interpolate(x[None], size=11, mode="linear"),
+    "grid_sample": lambda x: F.grid_sample(
+        x[None, None], torch.linspace(-1, 1, 24, device=x.device).view(1, 3, 4, 2), align_corners=False
+    ),
+    "cross": lambda x: torch.linalg.cross(x[:, :3], x[:, 1:4]),
+    "cdist": lambda x: torch.cdist(x, x + 1),
 }
 
 
@@ -156,6 +189,54 @@ def test_the_host_serves_masks_only() -> None:
 )
 def test_refusals(call: Call) -> None:
     same_error(call, X, text=False)
+
+
+def test_ranks_above_the_device_s_run_on_the_host() -> None:
+    x = sample((1,) * 12 + (4,), torch.float32)
+    compare_with_cpu(lambda x: x.cumsum(12), x, host=["aten::cumsum.out", "aten::cumsum"])
+    compare_with_cpu(lambda x: x.sort(12), x, host=["aten::sort.stable"])
+
+
+def operators_run(call: Call) -> set[str]:
+    """The library operations that ran on the card for `call`, without namespace and underscore."""
+    torch.spyre.synchronize()
+    with torch.spyre.timeline() as events:
+        call()
+        torch.spyre.synchronize()
+    return {event["name"].removeprefix("aten::").rstrip("_") for event in events if "name" in event}
+
+
+def every_call() -> None:
+    """All calls of this file's tables with their gradients, and those that need other arguments."""
+    for calls, x in ((READING, X), (IMAGES, IMAGE), (VOLUMES, VOLUME), (OTHERS, X)):
+        for call in calls.values():
+            leaf = x.to("spyre").requires_grad_()
+            results = call(leaf)
+            first = results[0] if isinstance(results, tuple) else results
+            if first.requires_grad:
+                first.sum().backward()
+            leaf.grad is None or leaf.grad.cpu()
+    for call in WRITING.values():
+        call(X.to("spyre"))
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated", "ignore:index_reduce")
+def test_every_row_of_the_table_is_tried() -> None:
+    rows = {row["aten"].partition(".")[0].rstrip("_") for row in torch_spyre._C.library_table()}
+    assert rows - operators_run(every_call) == set()
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_volumes(name: str) -> None:
+    compare_with_cpu(VOLUMES[name], VOLUME, **CLOSE)
+    if name != "max_pool3d":
+        compare_gradients(VOLUMES[name], VOLUME, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated", "ignore:index_reduce")
+@pytest.mark.parametrize("name", OTHERS)
+def test_others(name: str) -> None:
+    compare_with_cpu(OTHERS[name], X, strides=False, **CLOSE)
 
 
 def test_plans_are_found_again() -> None:

@@ -11,7 +11,8 @@ CUDA_LIKE = [
     "device", "device_count", "device_of", "empty_cache", "get_device_capability",
     "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init", "initial_seed",
     "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_snapshot", "memory_stats",
+    "memory_summary",
     "reset_accumulated_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_rng_state",
     "set_rng_state_all", "set_stream", "stream", "synchronize",
 ]  # fmt: skip
@@ -21,6 +22,11 @@ CUDA_LIKE = [
 def test_has_what_torch_cuda_has(name):
     assert hasattr(torch.cuda, name)
     assert hasattr(torch.spyre, name)
+
+
+def test_inductor_finds_no_classes_and_does_not_ask_again():
+    for name in ("Scheduling", "GraphLowering", "Lowering", "Codegen", "Compile"):
+        assert getattr(torch.spyre, name) is None
 
 
 def test_is_the_accelerator():
@@ -71,7 +77,7 @@ def test_stats_has_its_keys_and_reset_zeroes_them(stats):
     counted = stats()
     keys = {
         "dispatches", "flushes", "plan_cache", "kernel_cache", "kernels_compiled", "compile_ns", "kernel_launches",
-        "ops_fused", "fallbacks", "bytes_h2d", "bytes_d2h", "modelled_ns",
+        "ops_fused", "library_cache", "fallbacks", "bytes_h2d", "bytes_d2h", "modelled_ns",
     }  # fmt: skip
     assert keys <= counted.keys()
     assert {"hits", "misses", "entries", "bytes", "evictions"} <= counted["plan_cache"].keys()
@@ -89,6 +95,16 @@ def test_config_changes_settings_inside_only():
         assert (inside["mode"], inside["exec"], inside["fallback"]) == ("eager", "scalar", "warn")
         assert (torch.ones(3, device="spyre") + 1).tolist() == [2, 2, 2]
     assert torch_spyre._C.settings() == before
+
+
+def test_config_sync_raises_at_the_call():
+    table, bad = torch.ones(5, 3, device="spyre"), torch.tensor([7], device="spyre")
+    with torch.spyre.config(sync=True), pytest.raises(IndexError):
+        table.index_select(0, bad)
+    kept = table.index_select(0, bad)
+    with pytest.raises(IndexError):
+        torch.spyre.synchronize()
+    del kept
 
 
 def test_config_names_the_choices():

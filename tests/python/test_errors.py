@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 BAD_CALLS = {
     "shapes": lambda d: torch.ones(2, 3, device=d) + torch.ones(4, device=d),
@@ -38,7 +40,62 @@ BAD_CALLS = {
     "scatter_index": lambda d: torch.ones(3, device=d).scatter_(0, torch.tensor([-1], device=d), 2.0).cpu(),
     "embedding_index": lambda d: torch.ones(3, 2, device=d).index_select(0, torch.tensor([3], device=d)).cpu(),
     "singular": lambda d: torch.linalg.inv(torch.zeros(2, 2, device=d)),
+    "float_index": lambda d: torch.ones(3, device=d)[torch.ones(2, device=d)],
+    "lerp_types": lambda d: torch.lerp(torch.ones(2, device=d), torch.ones(2, device=d, dtype=torch.double), 0.5),
+    "heaviside_types": lambda d: torch.heaviside(torch.ones(2, device=d), torch.ones(2, device=d, dtype=torch.double)),
+    "probability": lambda d: torch.bernoulli(torch.full((2,), 1.5, device=d)).cpu(),
+    "cross_entropy_range": lambda d: F.binary_cross_entropy(2 * torch.ones(2, device=d), torch.ones(2, device=d)).cpu(),
+    "division_by_zero": lambda d: integers(d) // 0,
+    "division_by_a_number_that_wraps_to_zero": lambda d: integers(d, torch.uint8) % 256,
+    "division_by_zeros": lambda d: (integers(d) // (integers(d) * 0)).cpu(),
+    "out_that_is_read": lambda d: widen_in_place(torch.ones(3, 1, device=d)),
+    "number_of_clamp": lambda d: integers(d, torch.uint8).clamp(max=300),
+    "number_of_alpha": lambda d: torch.add(integers(d, torch.int8), integers(d, torch.int8), alpha=300),
+    "number_of_masked_fill": lambda d: integers(d, torch.uint8).masked_fill(
+        torch.ones(3, dtype=torch.bool, device=d), 300
+    ),
 }
+
+
+def widen_in_place(x: torch.Tensor) -> torch.Tensor:
+    return torch.ldexp(x, torch.ones(3, 2, device=x.device), out=x)
+
+
+def integers(device: str, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    return torch.tensor([1, 2, 3], dtype=dtype, device=device)
+
+
+def on_ones(device: str, use: Callable[[torch.Tensor], object]) -> object:
+    return use(torch.ones(4, device=device))
+
+
+def repeated(device: str, *shape: int) -> torch.Tensor:
+    """A tensor whose elements are one."""
+    return torch.ones(1, device=device).expand(*shape)
+
+
+SHARED_MEMORY = {
+    "add_": lambda d: repeated(d, 4).add_(1),
+    "copy_": lambda d: repeated(d, 4).copy_(torch.ones(4, device=d)),
+    "normal_": lambda d: repeated(d, 4).normal_(),
+    "uniform_": lambda d: repeated(d, 4).uniform_(),
+    "bernoulli_": lambda d: repeated(d, 4).bernoulli_(0.5),
+    "random_": lambda d: repeated(d, 4).random_(3),
+    "exponential_": lambda d: repeated(d, 4).exponential_(),
+    "index_copy_": lambda d: repeated(d, 4).index_copy_(0, integers(d), torch.ones(3, device=d)),
+    "index_add_": lambda d: repeated(d, 4).index_add_(0, integers(d), torch.ones(3, device=d)),
+    "scatter_": lambda d: repeated(d, 4).scatter_(0, integers(d), torch.ones(3, device=d)),
+    "put_": lambda d: repeated(d, 4).put_(integers(d), torch.ones(3, device=d)),
+    "cat": lambda d: torch.cat([torch.ones(2, device=d)] * 2, out=repeated(d, 4)),
+    "cat into a piece": lambda d: on_ones(d, lambda x: torch.cat([x[:2], x[2:]], out=x)),
+    "arange": lambda d: torch.arange(4, out=repeated(d, 4)),
+    "gather": lambda d: torch.gather(torch.ones(4, device=d), 0, integers(d), out=repeated(d, 3)),
+    "gather into itself": lambda d: on_ones(d, lambda x: torch.gather(x, 0, integers(d), out=x[:3])),
+    "index_add_ of itself": lambda d: on_ones(d, lambda x: x.index_add_(0, integers(d), x[1:])),
+    "shifted copy": lambda d: on_ones(d, lambda x: x[1:].copy_(x[:-1])),
+    "shifted add": lambda d: on_ones(d, lambda x: torch.add(x[:-1], 1, out=x[1:])),
+}
+BAD_CALLS |= {f"shared memory: {name}": call for name, call in SHARED_MEMORY.items()}
 
 
 def raised(call, device: str) -> type[BaseException] | None:
@@ -66,6 +123,20 @@ def test_isa_that_this_cpu_lacks_is_a_clear_error(run_python):
     else:
         assert "NotImplementedError" in child.stderr
         assert "avx2" in child.stderr
+
+
+def test_a_second_look_at_shared_memory_is_as_strict_as_the_first():
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            repeated("spyre", 4).index_add_(0, integers("spyre"), torch.ones(3, device="spyre"))
+    kept = torch.zeros(4, device="spyre").index_add_(0, integers("spyre"), torch.ones(3, device="spyre"))
+    assert kept.tolist() == [0, 1, 1, 1]
+
+
+def test_masked_fill_of_shared_memory_is_deprecated_and_works():
+    mask = torch.tensor([True, False, True], device="spyre")
+    with pytest.warns(UserWarning, match="expanded"):
+        assert repeated("spyre", 3).masked_fill_(mask, 7).tolist() == [7, 7, 7]
 
 
 def test_only_strided_tensors():

@@ -43,6 +43,25 @@ def test_stats_keys():
     assert torch.spyre.memory_stats()["allocated_bytes.all.freed"] == 0
 
 
+def test_snapshot_covers_the_card():
+    held = torch.ones(3 * MIB, dtype=torch.uint8, device="spyre").add_(1)
+    torch.spyre.synchronize()
+    segments = torch.spyre.memory_snapshot()
+    assert sum(s["total_size"] for s in segments) == torch.spyre.mem_get_info()[1]
+    assert sum(s["allocated_size"] for s in segments) >= held.nbytes
+    for segment in segments:
+        ends = [block["address"] + block["size"] for block in segment["blocks"]]
+        assert [block["address"] for block in segment["blocks"]] == [0, *ends[:-1]]
+
+
+def test_summary_names_every_region():
+    lines = torch.spyre.memory_summary().splitlines()
+    assert len(lines) == len(torch.spyre.memory_summary(abbreviated=True).splitlines()) + 1 + len(
+        torch.spyre.memory_snapshot()
+    )
+    assert "MiB" in lines[0]
+
+
 def test_free_and_total():
     free, total = torch.spyre.mem_get_info()
     assert 0 < free <= total

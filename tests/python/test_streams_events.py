@@ -136,6 +136,21 @@ def test_record_stream_and_a_freed_tensor():
     assert y.eq(4).all().item()
 
 
+def test_memory_is_not_reused_while_another_stream_works_on_it():
+    """Without record_stream: tensors die right after their use on other streams, and their memory is wanted at once."""
+    streams = [torch.spyre.Stream() for _ in range(4)]
+    sums = []
+    for i in range(200):
+        with torch.spyre.stream(streams[i % 4]):
+            x = torch.full((1 << 14,), float(i), device="spyre")
+        with torch.spyre.stream(streams[(i + 1) % 4]):
+            y = x * 2 + 1
+            sums.append(y.sum())
+        del x, y
+        torch.full((1 << 14,), -7.0, device="spyre")
+    assert [s.item() for s in sums] == [(2.0 * i + 1) * (1 << 14) for i in range(200)]
+
+
 def test_threads_record_into_one_stream():
     results = [None] * 8
 

@@ -1,7 +1,7 @@
 // spyre/lazy/passes/dead_code.cpp — one scan backwards with the set of live bytes of each buffer.
 //
 // At the end the bytes of observable buffers are live. A node with no live byte in its outputs is
-// dead. A live one ends the life of the bytes it overwrites and begins that of the bytes it reads.
+// dead, unless it may fault: the fault is to be raised whoever reads the result. A live one ends the life of the bytes it overwrites and begins that of the bytes it reads.
 // Sets are of intervals; what an access with holes touches counts as read whole, and as written not
 // at all: never wrong, at times too careful.
 #include "dead_code.h"
@@ -68,7 +68,7 @@ Graph dead_code(Graph graph) {
       if (operands[i].is_view()) accesses[i] = access_of(graph, node, i);
     const auto outputs = std::span(accesses).subspan(node.input_count);
     const auto seen = [&](const Access& a) { return live[a.buffer].intersects(a.begin, a.end); };
-    node.dead = !outputs.empty() && std::ranges::none_of(outputs, seen);
+    node.dead = !node.may_fault && !outputs.empty() && std::ranges::none_of(outputs, seen);
     if (node.dead) continue;
     for (const Access& a : outputs)
       if (a.dense) live[a.buffer].remove(a.begin, a.end);

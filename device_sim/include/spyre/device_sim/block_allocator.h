@@ -36,6 +36,8 @@ class BlockAllocator {
   void coalesce();
   /// Calls with (offset, length) of each free run that is not kept for an equal request.
   void visit_free_runs(const std::function<void(Bytes, Bytes)>& visit) const;
+  /// The same for the kept ones.
+  void visit_kept_runs(const std::function<void(Bytes, Bytes)>& visit) const;
 
  private:
   struct Run {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/operation.h"
@@ -14,6 +15,17 @@ namespace spyre::device_sim {
 struct MemoryStats {
   Bytes capacity, allocated, reserved, peak_allocated, peak_reserved, largest_free;
   std::uint64_t allocations = 0, frees = 0, live = 0, pieces = 0;
+};
+
+/// Bytes of one region that are in the same state, side by side.
+struct MemoryRun {
+  enum class State : std::uint8_t {
+    Allocated,
+    Kept,  // free, waiting for a request of equal length
+    Free,
+  };
+  Piece piece;
+  State state{};
 };
 
 struct CardCounters {
@@ -46,12 +58,15 @@ class Card {
   /// The host address of a piece, for operations that run on the card. Never handed to users.
   std::byte* address(const Piece& piece) const;
   MemoryStats memory_stats() const;
+  /// All of it, region by region, in order of address.
+  std::vector<MemoryRun> memory_runs() const;
   void reset_peak_memory();
   /// Returns free pages to the system; the address ranges stay. Number of bytes given back.
   Bytes trim();
 
   // Streams are FIFO sequences of operations; stream 0 exists from the start.
-  StreamId create_stream(int priority = 0);  // no effect: all streams share one FIFO compute queue
+  StreamId create_stream(
+      int priority = 0);  // no effect: a card has one queue, first come first served
   TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
   /// Later operations of `stream` start after `point` is reached.
   void wait_for(StreamId stream, TimelinePoint point);

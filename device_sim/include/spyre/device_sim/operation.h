@@ -65,6 +65,8 @@ class Program {
 };
 
 /// Host memory -> device memory. The source must stay valid until done (`keep_alive` may own it).
+/// A null source moves nothing: the transfer is priced and counted, for what the simulation does
+/// without it (code that runs on the host reads device memory directly). So for DeviceToHost.
 struct HostToDevice {
   const std::byte* source = nullptr;
   Piece target = {};

@@ -1,4 +1,4 @@
-// spyre/engine/fallback_counter.h — which operations ran on the host, how often, and what they would have moved.
+// spyre/engine/fallback_counter.h — which operations ran on the host, and how often.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,10 +8,7 @@
 
 namespace spyre::engine {
 
-struct FallbackCounts {
-  std::map<std::string, std::uint64_t> calls;            // by "aten::name.overload"
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0;  // what a real card would have transferred
-};
+using FallbackCounts = std::map<std::string, std::uint64_t>;  // by "aten::name.overload"
 
 /// Internally synchronized.
 class FallbackCounter {
@@ -19,12 +16,7 @@ class FallbackCounter {
   /// Counts one call; true if it is the first of this name.
   bool count(const std::string& name) SPYRE_EXCLUDES(mutex_) {
     const Lock lock(mutex_);
-    return ++counts_.calls[name] == 1;
-  }
-  void add_bytes(std::uint64_t to_host, std::uint64_t to_device) SPYRE_EXCLUDES(mutex_) {
-    const Lock lock(mutex_);
-    counts_.bytes_to_host += to_host;
-    counts_.bytes_to_device += to_device;
+    return ++counts_[name] == 1;
   }
   FallbackCounts counts() const SPYRE_EXCLUDES(mutex_) {
     const Lock lock(mutex_);

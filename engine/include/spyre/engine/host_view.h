@@ -27,7 +27,6 @@ class HostViews {
   void take_over_changes();
 
   std::uint64_t bytes_viewed() const { return bytes_viewed_; }
-  std::uint64_t bytes_created() const { return bytes_created_; }
 
  private:
   struct Shared {
@@ -44,7 +43,7 @@ class HostViews {
   lazy::FlushReason reason_;
   std::vector<Shared> storages_;
   std::vector<Pair> pairs_;
-  std::uint64_t bytes_viewed_ = 0, bytes_created_ = 0;
+  std::uint64_t bytes_viewed_ = 0;
 };
 
 }  // namespace spyre::engine

@@ -5,6 +5,7 @@
 //   void describe(KeyWriter& key) const;                 every argument that changes the call
 //   std::int64_t work_items() const;                     independent pieces, by shape alone (law 2)
 //   kernels::LibraryCost cost() const;
+//   bool may_fault() const;                              optional: checks data at run time (indices)
 //   void run(Tensors operands, std::int64_t first, std::int64_t last) const;
 // run() sees CPU tensors over device memory, inputs first, and writes the outputs.
 #pragma once
@@ -90,16 +91,22 @@ template <LibraryOperation Op> class LibraryOpCall final : public kernels::Libra
   Op op_;
 };
 
+/// True if what `op` does depends on data that it refuses: it then runs even if nobody reads its
+/// result, and the Python line is kept.
+template <LibraryOperation Op> bool may_fault(const Op& op) {
+  if constexpr (requires { op.may_fault(); }) return op.may_fault();
+  return false;
+}
+
 using TensorArguments = std::span<const at::Tensor* const>;
 
 /// The untyped half of record_library().
 void record_library_call(lazy::Library call, TensorArguments inputs, TensorArguments outputs);
 
 /// Records `op` on the current stream. An operand that is changed in place stands among inputs and
-/// outputs. `source`: the Python line, for operations that can fault.
+/// outputs.
 template <LibraryOperation Op>
-void record_library(const Op& op, TensorArguments inputs, TensorArguments outputs,
-                    std::uint32_t source = 0) {
+void record_library(const Op& op, TensorArguments inputs, TensorArguments outputs) {
   KeyWriter key;
   op.describe(key);
   lazy::Library call;
@@ -109,14 +116,14 @@ void record_library(const Op& op, TensorArguments inputs, TensorArguments output
     return std::make_shared<LibraryOpCall<Op>>(*static_cast<const Op*>(context));
   };
   call.context = &op;
-  call.source = source;
+  call.may_fault = may_fault(op);
   record_library_call(call, inputs, outputs);
 }
 template <LibraryOperation Op>
 void record_library(const Op& op, std::initializer_list<const at::Tensor*> inputs,
-                    std::initializer_list<const at::Tensor*> outputs, std::uint32_t source = 0) {
+                    std::initializer_list<const at::Tensor*> outputs) {
   record_library(op, TensorArguments(inputs.begin(), inputs.size()),
-                 TensorArguments(outputs.begin(), outputs.size()), source);
+                 TensorArguments(outputs.begin(), outputs.size()));
 }
 
 /// One element of an operand list that may be absent.

@@ -51,6 +51,8 @@ struct Types {
 
 /// The common type of the operands, as torch.result_type.
 c10::ScalarType common_type(kernels::TypeRule rule, Operands operands);
+/// Raises CPU's error if `value` overflows the type.
+void check_representable(const c10::Scalar& value, DType type);
 /// Nothing if the common type is not a native one.
 std::optional<Types> types_of(kernels::TypeRule rule, c10::ScalarType common);
 

@@ -64,11 +64,15 @@ class PointwiseOverload {
   /// on them.
   std::optional<Choice> row_for(Operands operands, std::span<const c10::IValue> given) const;
   void check_numbers(Operands operands, c10::ScalarType common) const;
+  static bool converts_scalars(const Row& row);
+  /// True if the row divides by a tensor of integers. Raises CPU's error for a number that is zero.
+  static bool may_fault(const Row& row, Operands operands, DType compute);
 
   const c10::FunctionSchema& schema_;  // lives as long as the dispatcher
   std::vector<Row> rows_;
   std::vector<ArgumentRole> arguments_;
   bool selects_ = false;
+  bool contiguous_;                   // CPU's result does not keep the layout of its tensors
   std::optional<std::size_t> alpha_;  // position of an `alpha` argument, which does not promote
 };
 

@@ -14,7 +14,8 @@ namespace spyre::engine {
 struct PointwiseOp {
   OpId op;
   DType compute{}, result{};
-  std::uint32_t source = 0;  // the Python line, for ops that can fault
+  bool may_fault =
+      false;  // then the Python line is kept, and it runs even if nobody reads the result
 };
 
 /// out = op(operands), over out's sizes, to which the operands broadcast. `out` must not overlap
@@ -24,6 +25,9 @@ void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor
 
 /// The same into a new tensor of op.result, with the strides that TensorIterator would give it.
 at::Tensor pointwise(const PointwiseOp& op, Operands operands);
+
+/// The same into a contiguous tensor.
+at::Tensor pointwise_contiguous(const PointwiseOp& op, Operands operands);
 
 /// A new tensor: op on operands, computed in and rounded to `type`.
 at::Tensor apply(OpId op, DType type, std::initializer_list<Operand> operands);

@@ -16,7 +16,7 @@ struct SchemaLibraryRow {
   /// Along dimension 0 the work is independent, for operands of this rank (0: never split). The pieces depend on
   /// the shapes alone.
   std::uint8_t batch_rank = 0;
-  bool faults = false;  // checks indices at run time: the Python line is kept
+  bool faults = false;  // checks indices at run time: runs even if nobody reads the result
   /// Index tensors of these types make the result's shape depend on data: the call goes to the host.
   bool masks_on_host = false;
 };

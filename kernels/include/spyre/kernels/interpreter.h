@@ -19,7 +19,7 @@ struct LaneInput {
 };
 
 /// Runs every instruction over `lanes` (at most kBlockLanes) lanes. `registers` has kBlockLanes cells for
-/// each instruction; Input instruction `imm` reads inputs[imm]. Throws DeviceFault on integer division by zero.
+/// each instruction; Input instruction `imm` reads inputs[imm]. Throws Error on integer division by zero.
 void evaluate(const MicroProgram& program, std::span<const LaneInput> inputs, std::size_t lanes,
               std::uint64_t* registers);
 

@@ -41,7 +41,7 @@ class Kernel {
   std::int64_t work_items(const std::int64_t* extents) const;
 
   /// Runs items [first, last). `scratch` is the core's scratchpad, at least scratch_bytes(extents), 64-byte aligned.
-  /// Throws DeviceFault (integer division by zero).
+  /// Throws Error (integer division by zero).
   virtual void run(const LaunchArguments& launch, std::int64_t first, std::int64_t last,
                    std::byte* scratch) const = 0;
 

@@ -38,6 +38,7 @@ enum class Signature : std::uint8_t {
 enum class TypeRule : std::uint8_t {
   Promote,  // common type of all inputs; result the same
   PromoteTensors,  // common type of the tensor inputs; Scalars are converted to it (addcmul, threshold, where)
+  OfFirst,  // the first tensor's type; the others are converted to it, and numbers must be values of it
   PromoteToFloat,  // integers compute in the default float type; result the same
   Compare,         // computed in the common type, result Bool
   ToBool,          // result Bool, computed in the input's type (logical_not, isnan, …)

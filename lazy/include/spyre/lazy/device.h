@@ -37,7 +37,7 @@ struct Settings {
 struct Stats {
   std::uint64_t dispatches = 0;  // nodes recorded (engine adds the ops that it counts itself)
   std::array<std::uint64_t, kFlushReasonCount> flushes{};
-  kernels::CacheCounts plan_cache, kernel_cache;
+  kernels::CacheCounts plan_cache, kernel_cache, library_cache;
   /// By cause; their sum is plan_cache.misses.
   std::array<std::uint64_t, kMissCauseCount> plan_misses{};
   std::uint64_t kernels_compiled = 0, compile_ns = 0, kernel_launches = 0, library_launches = 0;
@@ -77,6 +77,9 @@ class Device {
   /// Flushes, waits, gives memory, and returns the host address of the buffer's bytes, for code
   /// that runs on the host (fallback). Valid until the buffer is next used by an operation.
   std::byte* host_address(StreamId stream, Buffer& buffer, FlushReason reason);
+  /// What such code would have cost with a card at hand: a transfer to the host, which waits for
+  /// it, and one back. Nothing moves.
+  void price_host_work(StreamId stream, Bytes to_host, Bytes to_device);
 
   void flush(StreamId stream, FlushReason reason);
   /// Flushes and waits; raises the stream's sticky fault, once.

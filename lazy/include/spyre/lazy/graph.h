@@ -51,6 +51,7 @@ struct Node {
   kernels::Reduction reduction{};
   OpId op{};
   bool dead = false;
+  bool may_fault = false;  // has the effect of a fault besides its outputs
   std::uint16_t input_count = 0, output_count = 0;
   std::uint32_t first_operand =
       0;                      // in Graph::operands: inputs, then outputs (one, unless Library)

@@ -36,6 +36,7 @@ enum class Refusal : std::uint8_t {
   Size,         // too many steps or arguments
   Parallelism,  // few long rows: each would keep one core busy and leave the others idle
   Scratchpad,   // rows would not fit LX
+  Fault,        // one of them may fault, which loses what its kernel writes
 };
 std::string_view reason_of(Refusal refusal);
 

@@ -53,6 +53,7 @@ struct Pointwise {
   std::span<const Input> inputs;
   View output;
   std::uint32_t source = 0;  // interned Python line, 0: unknown
+  bool may_fault = false;    // runs even if nobody reads its result, and in a kernel of its own
 };
 
 /// output = reduction of `input` over the dimensions whose bit in `reduced` is set.
@@ -86,6 +87,7 @@ struct Library {
   const void* context = nullptr;  // valid during record(); `make` may be called then, and only then
   std::span<const LibraryOperand> inputs, outputs;  // an in-place operand stands in both
   std::uint32_t source = 0;
+  bool may_fault = false;  // as in Pointwise
 };
 
 }  // namespace spyre::lazy

@@ -39,7 +39,7 @@ struct TraceNode {
   static constexpr std::size_t kInline = 4;
   Kind kind{};
   DType compute{}, result{};
-  std::uint8_t unused = 0;
+  bool may_fault = false;
   std::uint16_t code = 0;  // Pointwise: OpId; Row, Column: Reduction
   std::uint16_t inputs = 0;
   std::uint16_t outputs = 0;

@@ -38,7 +38,7 @@ struct MaskedFill {
                                .aten = "masked_fill.Scalar;masked_fill.Tensor",
                                .signature = Signature::FromSchema,
                                .arity = 3,
-                               .types = TypeRule::PromoteTensors,
+                               .types = TypeRule::OfFirst,
                                .doc = "value where the mask is true, else x"};
   static double ref(Doubles x) { return x[1] != 0 ? x[2] : x[0]; }
   static Value body(Builder& b, Values x) { return b.select(b.nonzero(x[1]), x[2], x[0]); }
