@@ -2,6 +2,7 @@
 #include "invariants.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace spyre::kernels {
 namespace {
@@ -40,7 +41,9 @@ class Hoisting {
         pass_(pass),
         source_(pass.points.program),
         original_(source_),
-        varies_(variation_of(source_, kernel.spec)) {}
+        varies_(variation_of(source_, kernel.spec)),
+        before_{pass.before, std::vector<std::optional<std::uint16_t>>(original_.size())},
+        uniform_{kernel.uniform, before_.positions} {}
 
   void run() {
     std::vector<bool> read_at_points(source_.size());
@@ -56,29 +59,41 @@ class Hoisting {
  private:
   bool computes(std::size_t i) const { return operand_count(source_[i].op) != 0; }
 
-  Segment& home(Varies varies) const {
-    return varies == Varies::PerRow ? pass_.before : kernel_.uniform;
-  }
+  /// Where moved instructions go, and by original position where each has gone.
+  struct Home {
+    Segment& segment;
+    std::vector<std::optional<std::uint16_t>> positions;
+  };
+
+  Home& home(Varies varies) { return varies == Varies::PerRow ? before_ : uniform_; }
 
   /// The instruction at points becomes an input; its original moves.
   void publish(std::size_t i) {
     const Varies varies = varies_[i];
     const auto number = static_cast<std::uint16_t>(kernel_.value_count());
     ++kernel_.hoisted;
-    const std::uint16_t position = copied(static_cast<std::uint16_t>(i), home(varies));
-    home(varies).results.push_back({number, position});
+    Home& target = home(varies);
+    const std::uint16_t position = copied(static_cast<std::uint16_t>(i), target);
+    target.segment.results.push_back({number, position});
     source_[i] = {.op = Micro::Input, .lane = source_[i].lane, .imm = number};
   }
 
   /// Appends instruction `i` of the original program and what it needs, unless it is there.
-  std::uint16_t copied(std::uint16_t i, Segment& target) {
+  std::uint16_t copied(std::uint16_t i, Home& target) {
+    std::optional<std::uint16_t>& known = target.positions[i];
+    if (!known) known = appended(i, target);
+    return *known;
+  }
+
+  std::uint16_t appended(std::uint16_t i, Home& target) {
     MicroInstruction in = original_[i];
     if (in.op == Micro::Input)
-      for (const Binding& made : target.results)
+      for (const Binding& made : target.segment.results)
         if (made.value == in.imm) return made.position;
     each_operand(in, [&](std::uint16_t& operand) { operand = copied(operand, target); });
-    const auto at = std::ranges::find(target.program, in) - target.program.begin();
-    if (static_cast<std::size_t>(at) == target.program.size()) target.program.push_back(in);
+    MicroProgram& program = target.segment.program;
+    const auto at = std::ranges::find(program, in) - program.begin();
+    if (static_cast<std::size_t>(at) == program.size()) program.push_back(in);
     return static_cast<std::uint16_t>(at);
   }
 
@@ -87,6 +102,7 @@ class Hoisting {
   MicroProgram& source_;
   const MicroProgram original_;
   std::vector<Varies> varies_;
+  Home before_, uniform_;
 };
 
 void note_inputs(const MicroProgram& program, std::vector<bool>& read) {

@@ -39,6 +39,15 @@ TEST(LoweringTest, StepsOnParametersRunOnce) {
   EXPECT_FALSE(uses(kernel.passes[0].points, Micro::Sqrt));
 }
 
+TEST(LoweringTest, SharedStepsOnParametersMoveOnce) {
+  SpecBuilder b(Form::Pointwise);
+  const std::uint16_t base = b.param(DType::I64);  // whose powers are squares of squares
+  b.store(b.apply("int_pow", DType::I64, {base, b.load(DType::I64)}), DType::I64);
+  const MicroProgram& program = lower(b.spec()).uniform.program;
+  EXPECT_TRUE(uses(lower(b.spec()).uniform, Micro::Mul));
+  EXPECT_LT(program.size(), 100U);
+}
+
 TEST(LoweringTest, HalfPrecisionIsRoundedAtEveryOpBoundary) {
   SpecBuilder b(Form::Pointwise);
   const std::uint16_t x = b.load(DType::BF16);

@@ -258,7 +258,7 @@ TEST(Pipeline, KeepsALibraryCallInPlace) {
 TEST(Pipeline, RunsWhatMayFaultByItself) {
   GraphWriter w;
   const TestTensor x = w.input({16}, DType::I32), y = w.input({16}, DType::I32);
-  const TestTensor sum = w.apply("add", {x, y, 1.0});
+  const TestTensor sum = w.apply("add", {x, y});
   const TestTensor unread = w.empty({16}, DType::I32);
   const std::uint32_t division = w.apply_into(unread, "div_trunc", {sum, y});
   w.graph.nodes[division].may_fault = true;
