@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "spyre/base/error.h"
-#include "spyre/base/text.h"
 #include "spyre/base/float16.h"
+#include "spyre/base/text.h"
 
 namespace spyre::kernels {
 namespace {
