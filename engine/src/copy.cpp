@@ -146,11 +146,18 @@ at::Tensor broadcast_to(const at::Tensor& source, const at::Tensor& target) {
   return source.expand(target.sizes());
 }
 
+/// True if both are the same elements in the same places: such a copy does nothing, as on CPU.
+bool is_same_view(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_alias_of(b) && a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
+         a.strides() == b.strides() && a.scalar_type() == b.scalar_type() &&
+         a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
+}
+
 at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
   TORCH_CHECK(source.defined() && target.defined(), "copy_: source and target must be defined");
   if (source._is_zerotensor()) return at::Tensor(target).zero_();
   const at::Tensor from = broadcast_to(source, target);
-  if (target.numel() == 0) return target;
+  if (target.numel() == 0 || is_same_view(from, target)) return target;
   at::assert_no_internal_overlap(target);
   if (!target.is_privateuseone()) copy_down(from, target, non_blocking);
   else if (!from.is_privateuseone()) copy_up(from, target, non_blocking);
