@@ -126,10 +126,9 @@ def test_bits_do_not_depend_on_chains(case: Case) -> None:
         assert torch.equal(result, results["chained"]), name
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+# The devices draw different random numbers.
+@pytest.mark.parametrize("case", [c for c in CASES if c is not with_dropout], ids=lambda case: case.__name__)
 def test_values(case: Case) -> None:
-    if case is with_dropout:
-        pytest.skip("the devices draw different numbers")
     expected, actual = case("cpu").detach(), run(case)
     loose = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}[expected.dtype]
     torch.testing.assert_close(actual, expected, rtol=loose, atol=loose)
