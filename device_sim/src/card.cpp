@@ -74,6 +74,9 @@ StreamId Card::create_stream(int /*priority*/) { return state_->scheduler.create
 TimelinePoint Card::enqueue(StreamId stream, Operation operation, Urgency urgency) {
   return state_->scheduler.submit(stream, std::move(operation), urgency);
 }
+TimelinePoint Card::enqueue(StreamId stream, std::span<Operation> operations, Urgency urgency) {
+  return state_->scheduler.submit(stream, operations, urgency);
+}
 void Card::wait_for(StreamId stream, TimelinePoint point) { state_->scheduler.join(stream, point); }
 TimelinePoint Card::last_point(StreamId stream) const {
   return state_->scheduler.last_point(stream);

@@ -44,10 +44,14 @@ StreamId Scheduler::create_stream() {
   return queues_.add_stream();
 }
 
-TimelinePoint Scheduler::submit(StreamId stream, Operation operation, Urgency urgency) {
-  const PipelineId pipeline = pipeline_of(operation);
+TimelinePoint Scheduler::submit(StreamId stream, std::span<Operation> operations, Urgency urgency) {
   const Lock lock(mutex_);
-  return submit_locked(stream, std::move(operation), pipeline, urgency, {});
+  TimelinePoint last = queues_.last_point(stream);
+  for (Operation& operation : operations) {
+    const PipelineId pipeline = pipeline_of(operation);
+    last = submit_locked(stream, std::move(operation), pipeline, urgency, {});
+  }
+  return last;
 }
 
 void Scheduler::join(StreamId stream, TimelinePoint point) {

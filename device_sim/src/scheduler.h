@@ -2,6 +2,7 @@
 #pragma once
 #include <exception>
 #include <functional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -29,6 +30,11 @@ class Scheduler {
 
   StreamId create_stream() SPYRE_EXCLUDES(mutex_);
   TimelinePoint submit(StreamId stream, Operation operation, Urgency urgency)
+      SPYRE_EXCLUDES(mutex_) {
+    return submit(stream, std::span(&operation, 1), urgency);
+  }
+  /// In order. The last one's point; `operations` are moved from.
+  TimelinePoint submit(StreamId stream, std::span<Operation> operations, Urgency urgency)
       SPYRE_EXCLUDES(mutex_);
   /// Later operations of `stream` come after `point`.
   void join(StreamId stream, TimelinePoint point) SPYRE_EXCLUDES(mutex_);

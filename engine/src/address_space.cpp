@@ -7,34 +7,15 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <bit>
-
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
 
 namespace spyre::engine {
 namespace {
 
-constexpr Bytes kBlock = 128_B;
 constexpr Bytes kWanted = 8192_GiB, kLeast = 64_GiB;
 
 }  // namespace
-
-std::size_t AddressSpace::class_of(Bytes size) {
-  return std::bit_width(std::max(size, kBlock).count - 1) - kSmallest;
-}
-
-void Tally::increase(std::int64_t amount) {
-  current += amount;
-  allocated += amount;
-  peak = std::max(peak, current);
-}
-
-void Tally::decrease(std::int64_t amount) {
-  current -= amount;
-  freed += amount;
-}
 
 AddressSpace::AddressSpace() {
   for (std::uint64_t length = kWanted.count; length >= kLeast.count; length /= 2) {
@@ -69,9 +50,6 @@ std::uintptr_t AddressSpace::take(Bytes size, void* owner) {
   const std::uint32_t slot = size_class->free.back();
   size_class->free.pop_back();
   size_class->owners[slot] = owner;
-  tally_.storages.increase(1);
-  tally_.requested.increase(static_cast<std::int64_t>(size.count));
-  tally_.bytes.increase(static_cast<std::int64_t>(size.rounded_up(kBlock).count));
   return start_of(index) + slot * length;
 }
 
@@ -82,9 +60,6 @@ void AddressSpace::give_back(std::uintptr_t address, Bytes size) {
   const Lock lock(mutex_);
   classes_[index].owners[slot] = nullptr;
   classes_[index].free.push_back(slot);
-  tally_.storages.decrease(1);
-  tally_.requested.decrease(static_cast<std::int64_t>(size.count));
-  tally_.bytes.decrease(static_cast<std::int64_t>(size.rounded_up(kBlock).count));
 }
 
 void* AddressSpace::owner_of(std::uintptr_t address) const {
@@ -96,22 +71,6 @@ void* AddressSpace::owner_of(std::uintptr_t address) const {
   const auto& owners = classes_[index].owners;
   return within % length == 0 && within / length < owners.size() ? owners[within / length]
                                                                  : nullptr;
-}
-
-StorageTally AddressSpace::tally() const {
-  const Lock lock(mutex_);
-  return tally_;
-}
-
-void AddressSpace::reset_accumulated() {
-  const Lock lock(mutex_);
-  for (Tally* tally : {&tally_.storages, &tally_.bytes, &tally_.requested})
-    tally->reset_accumulated();
-}
-
-void AddressSpace::reset_peak() {
-  const Lock lock(mutex_);
-  for (Tally* tally : {&tally_.storages, &tally_.bytes, &tally_.requested}) tally->reset_peak();
 }
 
 }  // namespace spyre::engine

@@ -15,9 +15,7 @@ namespace spyre::engine {
 namespace {
 
 void report_to_profiler(std::uintptr_t address, std::int64_t change, DeviceEntry& entry) {
-  if (!c10::memoryProfilingEnabled()) [[likely]]
-    return;
-  const auto allocated = static_cast<std::size_t>(entry.addresses.tally().bytes.current);
+  const auto allocated = static_cast<std::size_t>(entry.device.owned().bytes.current);
   const std::size_t reserved = entry.device.card().memory_stats().reserved.count;
   c10::reportMemoryUsageToProfiler(reinterpret_cast<void*>(address), change, allocated, reserved,
                                    c10::Device(c10::DeviceType::PrivateUse1, entry.index));
@@ -30,16 +28,19 @@ void release(void* context) {
   auto* buffer = static_cast<lazy::Buffer*>(context);
   const std::uintptr_t address = buffer->mark();
   const Bytes size = buffer->size();
+  if (size > AddressSpace::kKept) {
+    runtime->entry_holding(address).addresses.give_back(address, size);
+    buffer->set_mark(0);
+  }
   buffer->drop_outside();
-  if (address == 0) return;
-  DeviceEntry& entry = runtime->entry_holding(address);
-  entry.addresses.give_back(address, size);
-  report_to_profiler(address, -static_cast<std::int64_t>(size.count), entry);
+  if (size.count != 0 && c10::memoryProfilingEnabled())
+    report_to_profiler(address, -static_cast<std::int64_t>(size.count),
+                       runtime->entry_holding(address));
 }
 
 using Stat = c10::CachingAllocator::Stat;
 
-void fill(c10::CachingAllocator::StatArray& target, const Tally& tally) {
+void fill(c10::CachingAllocator::StatArray& target, const lazy::Tally& tally) {
   Stat& stat = target[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
   stat.current = tally.current;
   stat.peak = tally.peak;
@@ -47,7 +48,7 @@ void fill(c10::CachingAllocator::StatArray& target, const Tally& tally) {
   stat.freed = tally.freed;
 }
 
-Tally tally_of(Bytes current, Bytes peak) {
+lazy::Tally tally_of(Bytes current, Bytes peak) {
   const auto now = static_cast<std::int64_t>(current.count),
              most = static_cast<std::int64_t>(peak.count);
   return {.current = now, .peak = most, .allocated = now, .freed = 0};
@@ -75,11 +76,11 @@ class Allocator final : public c10::DeviceAllocator {
 
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override;
   void resetAccumulatedStats(c10::DeviceIndex device) override {
-    Runtime::get().entry(device).addresses.reset_accumulated();
+    Runtime::get().entry(device).device.reset_owned_totals();
   }
   void resetPeakStats(c10::DeviceIndex device) override {
     DeviceEntry& entry = Runtime::get().entry(device);
-    entry.addresses.reset_peak();
+    entry.device.reset_owned_peak();
     entry.device.card().reset_peak_memory();
   }
   std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex device) override {
@@ -90,10 +91,10 @@ class Allocator final : public c10::DeviceAllocator {
 
 c10::CachingDeviceAllocator::DeviceStats Allocator::getDeviceStats(c10::DeviceIndex device) {
   DeviceEntry& entry = Runtime::get().entry(device);
-  const StorageTally storages = entry.addresses.tally();
+  const lazy::OwnedTally storages = entry.device.owned();
   const device_sim::MemoryStats card = entry.device.card().memory_stats();
   c10::CachingDeviceAllocator::DeviceStats stats;
-  fill(stats.allocation, storages.storages);
+  fill(stats.allocation, storages.buffers);
   fill(stats.allocated_bytes, storages.bytes);
   fill(stats.requested_bytes, storages.requested);
   fill(stats.active_bytes, tally_of(card.allocated, card.peak_allocated));
@@ -119,11 +120,18 @@ void check_fits(DeviceEntry& entry, Bytes size) {
 c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device) {
   DeviceEntry& entry = Runtime::get().entry(device);
   check_fits(entry, size);
-  lazy::BufferRef owned = entry.device.create_buffer(size);
-  const std::uintptr_t address = entry.addresses.take(size, owned.get());
-  owned->set_mark(address);
-  report_to_profiler(address, static_cast<std::int64_t>(size.count), entry);
-  return {reinterpret_cast<void*>(address), owned.release(), &release,
+  return own(entry, entry.device.create_buffer(size));
+}
+
+c10::DataPtr own(DeviceEntry& entry, lazy::BufferRef buffer) {
+  const Bytes size = buffer->size();
+  if (size.count != 0 && buffer->mark() == 0)
+    buffer->set_mark(entry.addresses.take(size, buffer.get()));
+  // A buffer that served before may have an address, of which an empty storage makes no use.
+  const std::uintptr_t address = size.count != 0 ? buffer->mark() : 0;
+  if (c10::memoryProfilingEnabled()) [[unlikely]]
+    report_to_profiler(address, static_cast<std::int64_t>(size.count), entry);
+  return {reinterpret_cast<void*>(address), buffer.release(), &release,
           c10::Device(c10::DeviceType::PrivateUse1, entry.index)};
 }
 
@@ -135,7 +143,7 @@ lazy::Buffer& buffer_behind(const c10::DataPtr& pointer) {
   Runtime& runtime = Runtime::get();
   void* owner =
       runtime.holds(address) ? runtime.entry_holding(address).addresses.owner_of(address) : nullptr;
-  if (owner == nullptr)
+  if (owner == nullptr || !static_cast<lazy::Buffer*>(owner)->observable())
     throw TypeMismatch(
         str("spyre: a tensor on ", pointer.device().str(), " without a device buffer"));
   return *static_cast<lazy::Buffer*>(owner);

@@ -7,9 +7,8 @@
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
-namespace {
 
-/// The value of a 0-dimensional CPU tensor. Python numbers arrive as one of the first three.
+/// Python numbers arrive as one of the first three.
 c10::Scalar read_number(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case c10::kDouble: return *tensor.const_data_ptr<double>();
@@ -18,8 +17,6 @@ c10::Scalar read_number(const at::Tensor& tensor) {
     default: return tensor.item();
   }
 }
-
-}  // namespace
 
 Operand::Operand(const at::Tensor& tensor)
     : tensor_(&tensor), device_tensor_(tensor.is_privateuseone()) {

@@ -8,6 +8,7 @@
 #include <ranges>
 #include <string>
 
+#include "spyre/engine/ruling.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 #include "spyre/kernels/builder.h"
@@ -45,6 +46,8 @@ bool is_scalar(const c10::Type& type) {
   return (optional != nullptr ? *optional->getElementType() : type) == *c10::NumberType::get();
 }
 
+constexpr std::size_t kDivisor = 1;  // of ops that divide
+
 const at::Tensor* first_tensor(Operands operands) {
   for (const Operand& o : operands)
     if (o.on_device()) return &o.tensor();
@@ -61,6 +64,13 @@ bool alike(Operands operands) {
   return true;
 }
 
+/// Ops of which CPU refuses some calls with a second input below 0.
+bool refuses_negatives(const OpInfo& info) {
+  return info.name == "hardtanh" || info.name == "int_pow";
+}
+
+bool is_negative(const c10::Scalar& number) { return !number.isComplex() && number.toDouble() < 0; }
+
 /// Calls that CPU refuses for other reasons than shapes and types; the host path raises its error.
 bool refused_by_cpu(const OpInfo& info, Operands operands) {
   const auto is_mask = [&](std::size_t i) {
@@ -73,11 +83,9 @@ bool refused_by_cpu(const OpInfo& info, Operands operands) {
   if (info.name == "masked_fill")
     return !is_mask(1) ||
            (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
-  if (info.name == "hardtanh")
-    return operands[0].tensor().scalar_type() == c10::kByte && operands[1].number().toDouble() < 0;
-  if (info.name == "int_pow")
-    return operands[1].promoting() == nullptr && operands[1].number().toLong() < 0;
-  return false;
+  if (!refuses_negatives(info) || operands[1].promoting() != nullptr) return false;
+  return is_negative(operands[1].number()) &&
+         (info.name == "int_pow" || operands[0].tensor().scalar_type() == c10::kByte);
 }
 
 /// True if a 0-dimensional operand is no value of the reduced float `compute`: CPU's kernels that keep scalars wide
@@ -87,12 +95,6 @@ bool reads_wider_number(Operands operands, DType compute) {
            return o.on_device() && c10::isFloatingType(o.tensor().scalar_type()) &&
                   o.tensor().scalar_type() != scalar_type(compute);
          });
-}
-
-void check_scalars(const OpInfo& info, Operands operands, DType compute) {
-  const DType type = info.wide_scalars && is_reduced_float(compute) ? DType::F32 : compute;
-  for (const Operand& o : operands)
-    if (o.promoting() == nullptr && o.promotes()) check_representable(o.number(), type);
 }
 
 bool fit_device(Operands operands) {
@@ -113,7 +115,8 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
         std::ranges::count_if(terms, [](const Term& t) { return t.number.has_value(); });
     rows_.push_back(
         {id, &op.info, divides_integers(op), static_cast<std::size_t>(fixed), std::move(terms)});
-    for (const Term& term : rows_.back().terms) selects_ = selects[term.argument] = true;
+    for (const Term& term : rows_.back().terms) selects[term.argument] = true;
+    if (refuses_negatives(op.info)) refuses_negatives_ = true;
   }
   for (std::size_t i = 0; i < schema_.arguments().size(); ++i) {
     const c10::Argument& argument = schema_.arguments()[i];
@@ -123,13 +126,23 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
   }
 }
 
-bool PointwiseOverload::Term::holds(const c10::IValue& value) const {
-  if (none) return value.isNone();
-  if (text.empty()) return !value.isNone();
+bool PointwiseOverload::Term::holds(const Argument& value) const {
+  if (none) return value.kind == Argument::Kind::None;
+  if (text.empty()) return value.kind != Argument::Kind::None;
   if (number)
-    return value.isScalar() && !value.toScalar().isComplex() &&
-           value.toScalar().toDouble() == *number;
-  return value.isString() && value.toStringRef() == text;
+    return value.kind == Argument::Kind::Number && !value.number->isComplex() &&
+           value.number->toDouble() == *number;
+  return value.kind == Argument::Kind::Text && value.text == text;
+}
+
+std::uint64_t PointwiseOverload::selection(Arguments arguments) const {
+  std::uint64_t bits = 0;
+  for (const Row& row : rows_)
+    for (const Term& term : row.terms) bits = bits << 1 | term.holds(arguments[term.argument]);
+  if (refuses_negatives_)
+    bits = bits << 1 |
+           (arguments[1].kind == Argument::Kind::Number && is_negative(*arguments[1].number));
+  return bits;
 }
 
 std::vector<PointwiseOverload::Term> PointwiseOverload::terms_of(const OpInfo& info) const {
@@ -154,11 +167,8 @@ std::vector<PointwiseOverload::Term> PointwiseOverload::terms_of(const OpInfo& i
   return terms;
 }
 
-void PointwiseOverload::check_numbers(Operands operands, c10::ScalarType common) const {
-  if (alpha_) {
-    at::native::alpha_check(common, operands[*alpha_].number());
-    check_representable(operands[*alpha_].number(), *native_type(common));
-  }
+void PointwiseOverload::check_number_types(Operands operands, c10::ScalarType common) const {
+  if (alpha_) at::native::alpha_check(common, operands[*alpha_].number());
   const std::string_view name = rows_.front().info->name;
   if ((name != "sub" && name != "rsub") || operands[0].promoting() == nullptr) return;
   const at::Tensor& self = *operands[0].promoting();
@@ -173,19 +183,26 @@ bool PointwiseOverload::converts_scalars(const Row& row) {
          row.info->types != TypeRule::Compare && !row.divides_integers;
 }
 
-bool PointwiseOverload::may_fault(const Row& row, Operands operands, DType compute) {
-  constexpr std::size_t kDivisor = 1;
-  if (!row.divides_integers || is_float(compute)) return false;
-  if (operands[kDivisor].on_device()) return true;
+NumberRules PointwiseOverload::number_rules(const Row& row, Operands operands,
+                                            const Types& types) const {
+  using Condition = NumberRule::Condition;
+  NumberRules rules;
+  if (alpha_) rules.push_back({*alpha_, Condition::Representable, *native_type(types.common)});
+  if (converts_scalars(row)) {
+    const bool wide = row.info->wide_scalars && is_reduced_float(types.compute);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (operands[i].promoting() == nullptr && operands[i].promotes())
+        rules.push_back({i, Condition::Representable, wide ? DType::F32 : types.compute});
+  }
   const bool divides = !operands[0].on_device() || operands[0].tensor().numel() != 0;
-  const lazy::Input divisor =
-      lazy::Input::of_int(operands[kDivisor].number().toLong(), compute);  // as it wraps
-  TORCH_CHECK(!divides || divisor.bits != 0, "ZeroDivisionError");
-  return false;
+  if (row.divides_integers && !is_float(types.compute) && !operands[kDivisor].on_device() &&
+      divides)
+    rules.push_back({kDivisor, Condition::NotZero, types.compute});
+  return rules;
 }
 
-std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(
-    Operands operands, std::span<const c10::IValue> given) const {
+std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(Operands operands,
+                                                                    Arguments given) const {
   if (!fit_device(operands)) return std::nullopt;
   for (const Row& row : rows_) {
     const OpInfo& info = *row.info;
@@ -197,78 +214,100 @@ std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(
     std::optional<Types> types = types_of(info.types, common);
     if (!types || !info.computes.has(types->compute)) continue;
     if (refused_by_cpu(info, operands)) return std::nullopt;
-    check_numbers(operands, common);
-    if (converts_scalars(row)) check_scalars(info, operands, types->compute);
+    check_number_types(operands, common);
+    NumberRules values = number_rules(row, operands, *types);
+    for (const NumberRule& rule : values) rule.check(operands[rule.argument].number());
     if (info.wide_scalars && reads_wider_number(operands, types->compute))
       types->compute = DType::F32;
-    const bool faults = may_fault(row, operands, types->compute);
-    return Choice{{row.id, types->compute, types->result, faults},
+    const bool may_fault =
+        row.divides_integers && !is_float(types->compute) && operands[kDivisor].on_device();
+    return Choice{{row.id, types->compute, types->result, may_fault},
                   types->returned,
-                  operands.first(info.arity)};
+                  info.arity,
+                  std::move(values)};
   }
   return std::nullopt;
 }
 
-bool PointwiseOverload::functional(Operands operands, std::span<const c10::IValue> given,
+void PointwiseOverload::remember(const CallKey& key, const Choice& choice, const Inputs& inputs,
+                                 const at::Tensor& out, bool fresh) {
+  if (!key.valid() || out.numel() == 0) return;
+  Judged call{choice.op, inputs.get().first(choice.arity), inputs.places, choice.values};
+  for (NumberRule& rule : call.values) rule.argument = inputs.places[rule.argument];
+  RulingMemo::of_thread().remember(key, Ruling(std::move(call), out, fresh));
+}
+
+bool PointwiseOverload::functional(Arguments arguments, const CallKey& key,
                                    at::Tensor& result) const {
-  if (first_tensor(operands) == nullptr) return false;
-  const std::optional<Choice> choice = row_for(operands, given);
+  const Inputs inputs = collect(arguments);
+  if (first_tensor(inputs.get()) == nullptr) return false;
+  const std::optional<Choice> choice = row_for(inputs.get(), arguments);
   if (!choice) return false;
-  result = contiguous_ ? pointwise_contiguous(choice->op, choice->inputs)
-                       : pointwise(choice->op, choice->inputs);
+  const Operands operands = inputs.get().first(choice->arity);
+  result =
+      contiguous_ ? pointwise_contiguous(choice->op, operands) : pointwise(choice->op, operands);
+  remember(key, *choice, inputs, result, true);
   return true;
 }
 
-bool PointwiseOverload::in_place(Operands operands, std::span<const c10::IValue> given,
+bool PointwiseOverload::in_place(Arguments arguments, const CallKey& key,
                                  const at::Tensor& self) const {
   // Some operators only warn: CPU has the say.
   if (at::has_internal_overlap(self) == at::MemOverlap::Yes) return false;
-  const std::optional<Choice> choice = row_for(operands, given);
+  const Inputs inputs = collect(arguments);
+  const std::optional<Choice> choice = row_for(inputs.get(), arguments);
   if (!choice || !native_type(self.scalar_type())) return false;
   check_can_cast(choice->returned, self.scalar_type());
   c10::SmallVector<const at::Tensor*, 8> tensors{&self};
-  for (const Operand& o : operands)
+  for (const Operand& o : inputs.operands)
     if (o.on_device() && !o.tensor().is_same(self)) tensors.push_back(&o.tensor());
   check_same_device({tensors.data(), tensors.size()}, self.device());
   check_inplace_shape(self, broadcast_sizes({tensors.data(), tensors.size()}));
-  record_pointwise(choice->op, choice->inputs, self);
+  record_pointwise(choice->op, inputs.get().first(choice->arity), self);
+  remember(key, *choice, inputs, self, false);
   return true;
 }
 
-bool PointwiseOverload::out(Operands operands, std::span<const c10::IValue> given,
-                            const at::Tensor& out) const {
-  const std::optional<Choice> choice = row_for(operands, given);
+bool PointwiseOverload::out(Arguments arguments, const CallKey& key, const at::Tensor& out) const {
+  const Inputs inputs = collect(arguments);
+  const std::optional<Choice> choice = row_for(inputs.get(), arguments);
   if (!choice || !native_type(out.scalar_type())) return false;
   c10::SmallVector<const at::Tensor*, 8> list;
-  for (const Operand& o : operands)
+  for (const Operand& o : inputs.operands)
     if (o.on_device()) list.push_back(&o.tensor());
   const TensorRefs tensors(list.data(), list.size());
   check_same_device(tensors, out.device());
   check_can_cast(choice->returned, out.scalar_type());
   const Dims sizes = broadcast_sizes(tensors);
+  const bool fits = out.sizes() == as_array(sizes);
   const auto is_read = [&](const at::Tensor* t) { return t->is_same(out); };
   if (std::ranges::any_of(tensors, is_read)) check_inplace_shape(out, sizes);
   else resize_output(out, sizes, result_strides(sizes, tensors));
   at::assert_no_internal_overlap(out);
-  record_pointwise(choice->op, choice->inputs, out);
+  record_pointwise(choice->op, inputs.get().first(choice->arity), out);
+  if (fits) remember(key, *choice, inputs, out, false);
   return true;
 }
 
-void PointwiseOverload::collect(std::span<const c10::IValue> arguments,
-                                c10::SmallVectorImpl<Operand>& operands) const {
+PointwiseOverload::Inputs PointwiseOverload::collect(Arguments arguments) const {
   const auto number = [&](std::size_t i, const c10::Scalar& value) {
     return arguments_[i].promotes ? Operand(value) : Operand::constant(value);
   };
+  Inputs inputs;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const c10::IValue& value = arguments[i];
-    if (value.isTensor()) {
-      if (value.toTensor().defined()) operands.emplace_back(value.toTensor());
-    } else if (value.isScalar()) {
-      operands.push_back(number(i, value.toScalar()));
-    } else if (value.isNone() && arguments_[i].nan_if_none) {
-      operands.push_back(Operand::constant(std::numeric_limits<double>::quiet_NaN()));
+    const Argument& value = arguments[i];
+    if (value.kind == Argument::Kind::Tensor) {
+      inputs.operands.emplace_back(*value.tensor);
+    } else if (value.kind == Argument::Kind::Number) {
+      inputs.operands.push_back(number(i, *value.number));
+    } else if (value.kind == Argument::Kind::None && arguments_[i].nan_if_none) {
+      inputs.operands.push_back(Operand::constant(value.value()));
+    } else {
+      continue;
     }
+    inputs.places.push_back(static_cast<std::uint8_t>(i));
   }
+  return inputs;
 }
 
 }  // namespace spyre::engine

@@ -11,29 +11,12 @@
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/fallback.h"
 #include "spyre/engine/pointwise.h"
+#include "spyre/engine/ruling.h"
 
 namespace spyre::engine {
 namespace {
 
 using Overload = std::shared_ptr<const PointwiseOverload>;
-
-/// The inputs of one unboxed call. Borrows the arguments; confined to the call.
-template <class... Args> struct Call {
-  Call(const PointwiseOverload& overload, const Args&... args) {
-    if constexpr ((std::is_constructible_v<Operand, const Args&> && ...)) {
-      if (!overload.selects()) {
-        (operands.emplace_back(args), ...);
-        return;
-      }
-    }
-    given = {c10::IValue(args)...};
-    overload.collect(given, operands);
-  }
-  Operands inputs() const { return {operands.data(), operands.size()}; }
-
-  std::array<c10::IValue, sizeof...(Args)> given;
-  c10::SmallVector<Operand, 4> operands;
-};
 
 /// Runs the operator on the host with these arguments.
 template <class... Args> at::Tensor on_host(const c10::OperatorHandle& op, const Args&... args) {
@@ -45,73 +28,94 @@ template <class... Args> at::Tensor on_host(const c10::OperatorHandle& op, const
 
 // Kernels by form and signature. Immutable.
 
-template <class... Args> struct Functional final : c10::OperatorKernel {
-  Functional(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
-  at::Tensor operator()(Args... args) {
-    return bounded([&]() -> at::Tensor {
-      const Call<std::remove_cvref_t<Args>...> call(*overload, args...);
-      at::Tensor result;
-      return overload->functional(call.inputs(), call.given, result) ? result
-                                                                     : on_host(handle, args...);
-    });
+template <class... Args> std::array<Argument, sizeof...(Args)> as_arguments(const Args&... args) {
+  return {Argument(args)...};
+}
+
+/// One form of an overload: calls that were ruled before go the short way. Immutable.
+struct PointwiseForm : c10::OperatorKernel {
+  PointwiseForm(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
+
+  CallKey key_of(Arguments arguments) const {
+    return {this, overload->selection(arguments), arguments};
   }
+  bool functional(Arguments arguments, at::Tensor& result) const {
+    const CallKey key = key_of(arguments);
+    Ruling* const known = RulingMemo::of_thread().find(key);
+    if (known == nullptr) return overload->functional(arguments, key, result);
+    result = known->record(arguments);
+    return true;
+  }
+  bool in_place(Arguments arguments, const at::Tensor& self) const {
+    const CallKey key = key_of(arguments);
+    Ruling* const known = RulingMemo::of_thread().find(key);
+    return (known != nullptr && known->record(arguments, self)) ||
+           overload->in_place(arguments, key, self);
+  }
+  bool out(Arguments arguments, const at::Tensor& out) const {
+    const CallKey key = key_of(arguments);
+    Ruling* const known = RulingMemo::of_thread().find(key);
+    return (known != nullptr && known->record(arguments, out)) ||
+           overload->out(arguments, key, out);
+  }
+
   Overload overload;
   c10::OperatorHandle handle;
 };
 
-template <class... Args> struct InPlace final : c10::OperatorKernel {
-  InPlace(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
+template <class... Args> struct Functional final : PointwiseForm {
+  using PointwiseForm::PointwiseForm;
+  at::Tensor operator()(Args... args) {
+    return bounded([&]() -> at::Tensor {
+      at::Tensor result;
+      return functional(as_arguments(args...), result) ? result : on_host(handle, args...);
+    });
+  }
+};
+
+template <class... Args> struct InPlace final : PointwiseForm {
+  using PointwiseForm::PointwiseForm;
   at::Tensor& operator()(at::Tensor& self, Args... args) {
     return bounded([&]() -> at::Tensor& {
-      const Call<at::Tensor, std::remove_cvref_t<Args>...> call(*overload, self, args...);
-      if (!overload->in_place(call.inputs(), call.given, self)) on_host(handle, self, args...);
+      if (!in_place(as_arguments(self, args...), self)) on_host(handle, self, args...);
       return self;
     });
   }
-  Overload overload;
-  c10::OperatorHandle handle;
 };
 
-template <class... Args> struct Out final : c10::OperatorKernel {
-  Out(Overload o, c10::OperatorHandle h) : overload(std::move(o)), handle(h) {}
+template <class... Args> struct Out final : PointwiseForm {
+  using PointwiseForm::PointwiseForm;
   at::Tensor& operator()(Args... args, at::Tensor& out) {
     return bounded([&]() -> at::Tensor& {
-      const Call<std::remove_cvref_t<Args>...> call(*overload, args...);
-      if (!overload->out(call.inputs(), call.given, out)) on_host(handle, args..., out);
+      if (!this->out(as_arguments(args..., out), out)) on_host(handle, args..., out);
       return out;
     });
   }
-  Overload overload;
-  c10::OperatorHandle handle;
 };
 
 enum class Form : std::uint8_t { Functional, InPlace, Out };
 
-struct Boxed final : c10::OperatorKernel {
-  Boxed(Overload o, Form f) : overload(std::move(o)), form(f) {}
+struct Boxed final : PointwiseForm {
+  Boxed(Overload o, c10::OperatorHandle h, Form f) : PointwiseForm(std::move(o), h), form(f) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
     bounded([&] {
       const std::size_t count = op.schema().arguments().size();
-      const std::span<const c10::IValue> arguments =
-          std::span<const c10::IValue>(*stack).last(count);
-      c10::SmallVector<Operand, 8> operands;
-      overload->collect(arguments, operands);
       at::Tensor result;
-      if (!run({operands.data(), operands.size()}, arguments, result)) return fall_back(op, stack);
+      if (!run(std::span<const c10::IValue>(*stack).last(count), result))
+        return fall_back(op, stack);
       torch::jit::drop(*stack, count);
       torch::jit::push(*stack, std::move(result));
     });
   }
 
-  bool run(Operands operands, std::span<const c10::IValue> arguments, at::Tensor& result) const {
-    if (form == Form::Functional) return overload->functional(operands, arguments, result);
-    result = (form == Form::InPlace ? arguments.front() : arguments.back()).toTensor();
-    return form == Form::InPlace ? overload->in_place(operands, arguments, result)
-                                 : overload->out(operands, arguments, result);
+  bool run(std::span<const c10::IValue> values, at::Tensor& result) const {
+    const BoxedArguments arguments(values);
+    if (form == Form::Functional) return functional(arguments.get(), result);
+    result = (form == Form::InPlace ? values.front() : values.back()).toTensor();
+    return form == Form::InPlace ? in_place(arguments.get(), result) : out(arguments.get(), result);
   }
 
-  Overload overload;
   Form form;
 };
 
@@ -136,9 +140,11 @@ void register_unboxed(Registrations& registrations, const Forms& forms, const Ov
 
 void register_boxed(Registrations& registrations, const Forms& forms, const Overload& overload) {
   if (!functional_is_derived(forms))
-    registrations.add_boxed<Boxed>(*forms.functional, overload, Form::Functional);
-  if (forms.in_place) registrations.add_boxed<Boxed>(*forms.in_place, overload, Form::InPlace);
-  if (forms.out) registrations.add_boxed<Boxed>(*forms.out, overload, Form::Out);
+    registrations.add_boxed<Boxed>(*forms.functional, overload, *forms.functional,
+                                   Form::Functional);
+  if (forms.in_place)
+    registrations.add_boxed<Boxed>(*forms.in_place, overload, *forms.in_place, Form::InPlace);
+  if (forms.out) registrations.add_boxed<Boxed>(*forms.out, overload, *forms.out, Form::Out);
 }
 
 /// T: Tensor, S: Scalar, O: Scalar?, Z: str, ?: anything else.

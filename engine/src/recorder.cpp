@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "spyre/base/error.h"
 #include "spyre/engine/iota.h"
@@ -14,32 +16,10 @@
 namespace spyre::engine {
 namespace {
 
-constexpr std::size_t kMaxOperands = 8;
-
 lazy::View view_under(const at::Tensor& tensor, std::span<const std::int64_t> strides) {
   lazy::View view = view_of(tensor);
   view.strides = strides;
   return view;
-}
-
-/// A number in the type that the body computes in. Ops whose CPU kernels keep scalars of reduced
-/// floats in float32 say so in the table.
-lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info, DType compute) {
-  if (is_reduced_float(compute) && info.wide_scalars)
-    return lazy::Input::of_double(number.toDouble(), DType::F32);
-  if (is_float(compute)) return lazy::Input::of_double(number.toDouble(), compute);
-  if (compute == DType::Bool) return lazy::Input::of_int(number.toBool() ? 1 : 0, compute);
-  const bool absent = number.isFloatingPoint() && !std::isfinite(number.toDouble());
-  return lazy::Input::of_int(absent ? 0 : number.toLong(), compute);
-}
-
-/// The strides of `tensor` under `sizes`: its own if they fit, else broadcast ones, kept in
-/// `storage`.
-std::span<const std::int64_t> strides_under(const at::Tensor& tensor, c10::IntArrayRef sizes,
-                                            Dims& storage) {
-  if (tensor.sizes() == sizes) return as_span(tensor.strides());
-  storage = broadcast_strides(tensor, dims_of(sizes));
-  return storage.span();
 }
 
 /// The device tensors among the operands.
@@ -63,34 +43,88 @@ struct TensorList {
   }
 };
 
+/// A call in lazy's words. Borrows the operands and the output; owns what else the words point to.
+class Description {
+ public:
+  Description(const PointwiseOp& op, Operands operands, const at::Tensor& out) {
+    ensure(operands.size() <= kMaxOperands, "a pointwise operator has at most eight inputs");
+    strides_.reserve(operands.size());  // the words point into it
+    for (const Operand& operand : operands)
+      inputs_.push_back(operand.on_device()
+                            ? lazy::Input::of(window(operand.tensor(), out.sizes()))
+                            : number_input(operand.number(), kernels::op(op.op).info, op.compute));
+    words_ = {.op = op.op,
+              .compute = op.compute,
+              .result = op.result,
+              .sizes = as_span(out.sizes()),
+              .inputs = {inputs_.data(), inputs_.size()},
+              .output = view_of(out),
+              .source = op.may_fault ? current_source() : 0,
+              .may_fault = op.may_fault};
+  }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  const lazy::Pointwise& words() const { return words_; }
+
+ private:
+  lazy::View window(const at::Tensor& tensor, c10::IntArrayRef sizes) {
+    if (tensor.sizes() == sizes) return view_of(tensor);
+    strides_.push_back(broadcast_strides(tensor, dims_of(sizes)));
+    return view_under(tensor, strides_.back().span());
+  }
+
+  c10::SmallVector<lazy::Input, 4> inputs_;
+  c10::SmallVector<Dims, 2> strides_;
+  lazy::Pointwise words_;
+};
+
+/// The operands, with copies of those that may overlap `out` in a way that CPU cannot judge.
+/// Confined to the call.
+class SeparateOperands {
+ public:
+  SeparateOperands(Operands operands, const at::Tensor& out) : operands_(operands) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (operands[i].on_device() && check_overlap(out, operands[i].tensor())) replace(i);
+  }
+  SeparateOperands(const SeparateOperands&) = delete;
+  SeparateOperands& operator=(const SeparateOperands&) = delete;
+  Operands get() const { return operands_; }
+
+ private:
+  void replace(std::size_t i) {
+    if (replaced_.empty()) {
+      replaced_.assign(operands_.begin(), operands_.end());
+      operands_ = replaced_;
+    }
+    replaced_[i] =
+        *copies_.emplace_back(std::make_unique<at::Tensor>(materialized(operands_[i].tensor())));
+  }
+
+  Operands operands_;
+  std::vector<Operand> replaced_;
+  std::vector<std::unique_ptr<at::Tensor>> copies_;
+};
+
 }  // namespace
+
+lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info, DType compute) {
+  if (is_reduced_float(compute) && info.wide_scalars)
+    return lazy::Input::of_double(number.toDouble(), DType::F32);
+  if (is_float(compute)) return lazy::Input::of_double(number.toDouble(), compute);
+  if (compute == DType::Bool) return lazy::Input::of_int(number.toBool() ? 1 : 0, compute);
+  const bool absent = number.isFloatingPoint() && !std::isfinite(number.toDouble());
+  return lazy::Input::of_int(absent ? 0 : number.toLong(), compute);
+}
 
 void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor& out) {
   if (out.numel() == 0) return;
-  ensure(operands.size() <= kMaxOperands, "a pointwise operator has at most eight inputs");
-  std::array<lazy::Input, kMaxOperands> inputs;
-  std::array<Dims, kMaxOperands> strides;
-  std::array<at::Tensor, kMaxOperands> copies;
-  const kernels::OpInfo& info = kernels::op(op.op).info;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].on_device()) {
-      inputs[i] = number_input(operands[i].number(), info, op.compute);
-      continue;
-    }
-    const at::Tensor* tensor = &operands[i].tensor();
-    if (check_overlap(out, *tensor)) tensor = &(copies[i] = materialized(*tensor));
-    inputs[i] =
-        lazy::Input::of(view_under(*tensor, strides_under(*tensor, out.sizes(), strides[i])));
-  }
-  lazy_device(out).record(current_stream(out.device()),
-                          lazy::Pointwise{.op = op.op,
-                                          .compute = op.compute,
-                                          .result = op.result,
-                                          .sizes = as_span(out.sizes()),
-                                          .inputs = std::span(inputs).first(operands.size()),
-                                          .output = view_of(out),
-                                          .source = op.may_fault ? current_source() : 0,
-                                          .may_fault = op.may_fault});
+  const SeparateOperands separate(operands, out);
+  const Description description(op, separate.get(), out);
+  lazy_device(out).record(current_stream(out.device()), description.words());
+}
+
+lazy::PreparedPointwise prepare(const PointwiseOp& op, Operands operands, const at::Tensor& out) {
+  return lazy::PreparedPointwise(Description(op, operands, out).words());
 }
 
 Iota Iota::row_major(c10::IntArrayRef sizes) { return {0, contiguous_strides(dims_of(sizes))}; }

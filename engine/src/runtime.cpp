@@ -27,6 +27,8 @@ DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
       capacity(device.card().memory_stats().capacity),
       streams(device) {
   device.set_source_text(&describe_source);
+  device.set_mark_end(
+      [this](std::uintptr_t address, Bytes size) { addresses.give_back(address, size); });
 }
 
 Runtime::Runtime(const lazy::Settings& settings)

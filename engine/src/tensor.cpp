@@ -38,16 +38,37 @@ std::span<const std::int64_t> span_of(c10::IntArrayRef values) {
   return {values.data(), values.size()};
 }
 
-c10::Storage new_storage(std::size_t bytes, c10::Device device) {
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<std::int64_t>(bytes)),
-      new_memory({bytes}, device.index()), &device_allocator(), true);
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+
+/// A tensor that takes its geometry from another one of the same class, as it is.
+class DeviceTensor final : public c10::TensorImpl {
+ public:
+  DeviceTensor(c10::Storage&& storage, caffe2::TypeMeta type)
+      : TensorImpl(std::move(storage), kKeys, type) {}
+  /// Without storage: a shape for others.
+  DeviceTensor(caffe2::TypeMeta type, c10::Device device) : TensorImpl(kKeys, type, device) {}
+  DeviceTensor(c10::Storage&& storage, const DeviceTensor& like)
+      : DeviceTensor(std::move(storage), like.data_type_) {
+    sizes_and_strides_ = like.sizes_and_strides_;
+    numel_ = like.numel_;
+    is_contiguous_ = like.is_contiguous_;
+    is_channels_last_ = like.is_channels_last_;
+    is_channels_last_contiguous_ = like.is_channels_last_contiguous_;
+    is_channels_last_3d_ = like.is_channels_last_3d_;
+    is_channels_last_3d_contiguous_ = like.is_channels_last_3d_contiguous_;
+    is_non_overlapping_and_dense_ = like.is_non_overlapping_and_dense_;
+  }
+};
+
+c10::Storage storage_over(std::size_t bytes, c10::DataPtr memory) {
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               c10::SymInt(static_cast<std::int64_t>(bytes)),
+                                               std::move(memory), &device_allocator(), true);
 }
 
 at::Tensor new_tensor(std::size_t bytes, ScalarType type, c10::Device device) {
-  constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
-  return at::detail::make_tensor<c10::TensorImpl>(new_storage(bytes, device), kKeys,
-                                                  c10::scalarTypeToTypeMeta(type));
+  return at::detail::make_tensor<DeviceTensor>(
+      storage_over(bytes, new_memory({bytes}, device.index())), c10::scalarTypeToTypeMeta(type));
 }
 
 }  // namespace
@@ -69,7 +90,8 @@ StreamId current_stream(c10::Device device) {
 
 lazy::Buffer& buffer_of(const at::TensorBase& tensor) {
   if (Runtime::running() == nullptr) Runtime::get();  // raises in a forked child
-  return buffer_behind(tensor.storage().data_ptr());
+  return buffer_behind(
+      tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()->data_ptr());
 }
 
 lazy::View view_of(const at::TensorBase& tensor) {
@@ -89,6 +111,16 @@ lazy::LibraryOperand operand_of(const at::TensorBase& tensor) {
           .offset = tensor.storage_offset(),
           .sizes = span_of(tensor.sizes()),
           .strides = span_of(tensor.strides())};
+}
+
+TensorMold::TensorMold(const at::Tensor& like) : bytes_(like.nbytes()) {
+  shape_ = c10::make_intrusive<DeviceTensor>(like.dtype(), like.device());
+  shape_->set_sizes_and_strides(like.sizes(), like.strides());
+}
+
+at::Tensor TensorMold::cast(DeviceEntry& entry, lazy::BufferRef memory) const {
+  return at::detail::make_tensor<DeviceTensor>(storage_over(bytes_, own(entry, std::move(memory))),
+                                               static_cast<const DeviceTensor&>(*shape_));
 }
 
 at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, ScalarType type,

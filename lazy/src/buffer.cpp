@@ -1,15 +1,21 @@
-// spyre/lazy/buffer.cpp — the end of a buffer.
+// spyre/lazy/buffer.cpp — the end of a buffer's use.
 #include "spyre/lazy/buffer.h"
 
-#include "spyre/lazy/device.h"
+#include "device_state.h"
 
 namespace spyre::lazy {
 
 void Buffer::drop_reference() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // Nobody else can reach the buffer now, so no lock is needed; the card has its own.
-  if (!memory_.empty()) device_.card().free(memory_);
-  delete this;
+  if (release_reference()) device_.state_->buffers.give_back(*this);
+}
+
+void Buffer::drop_outside() {
+  // Once the count is down, another thread may end the buffer.
+  Device::State& device = *device_.state_;
+  const Bytes size = size_;
+  const std::uint64_t before = owners_.fetch_sub(kOutside + 1, std::memory_order_acq_rel);
+  if (before < 2 * kOutside) device.owners.remove(size);
+  if (before == kOutside + 1) device.buffers.give_back(*this);
 }
 
 }  // namespace spyre::lazy

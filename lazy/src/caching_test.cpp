@@ -33,6 +33,37 @@ TEST_F(CachingTest, SteadyLoopsHit) {
   EXPECT_EQ(device.stats().plan_cache.hits, 99U);
 }
 
+TEST_F(CachingTest, AlternatingTracesArePredicted) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(chain(5), expected(5));
+    EXPECT_EQ(chain(9), expected(9));
+  }
+  EXPECT_EQ(device.stats().plan_cache.misses, 2U);
+  EXPECT_GE(device.stats().plans_predicted, 36U);
+  // Something else in between, and other numbers of buffers, types and owners, are noticed.
+  EXPECT_EQ(chain(17), expected(17));
+  EXPECT_EQ(chain(9), expected(9));
+  EXPECT_EQ(device.stats().plan_cache.misses, 3U);
+}
+
+TEST_F(CachingTest, APredictionIsVerified) {
+  const auto kept_or_not = [&](bool keep) {
+    const DeviceTensor x = tensor<float>({2}, {1, 2});
+    DeviceTensor y = empty({2}), z = empty({2});
+    apply("mul", {in(x), number(2)}, y);
+    apply("add", {in(y), number(1)}, z);
+    const DeviceTensor kept = keep ? y : z;
+    y.buffer = {};
+    EXPECT_EQ(read<float>(z), (Floats{3, 5}));
+    return read<float>(kept);
+  };
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(kept_or_not(false), (Floats{3, 5}));
+    if (i % 3 == 2) { EXPECT_EQ(kept_or_not(true), (Floats{2, 4})); }
+  }
+  EXPECT_EQ(device.stats().plan_cache.misses, 2U);
+}
+
 TEST_F(CachingTest, CollidingHashesStayCorrect) {
   device.set_hash_mask(2);
   for (int round = 0; round < 2; ++round)

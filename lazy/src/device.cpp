@@ -22,13 +22,36 @@ bool is_empty(std::span<const std::int64_t> sizes) {
 }  // namespace
 
 Device::Device(device_sim::DeviceSpec spec, Settings settings)
-    : state_(std::make_unique<State>(std::move(spec), settings)) {}
+    : state_(std::make_unique<State>(*this, std::move(spec), settings)) {}
 
 Device::~Device() = default;
 
 device_sim::Card& Device::card() { return state_->card; }
 
-BufferRef Device::create_buffer(Bytes size) { return BufferRef(new Buffer(*this, size)); }
+BufferRef Device::create_buffer(Bytes size) {
+  const Lock lock(state_->mutex);
+  return state_->new_buffer(size);
+}
+
+OwnedTally Device::owned() const {
+  const Lock lock(state_->mutex);
+  return state_->owners.tally();
+}
+
+void Device::reset_owned_peak() {
+  const Lock lock(state_->mutex);
+  state_->owners.reset_peak();
+}
+
+void Device::reset_owned_totals() {
+  const Lock lock(state_->mutex);
+  state_->owners.reset_accumulated();
+}
+
+void Device::set_mark_end(std::function<void(std::uintptr_t, Bytes)> end) {
+  const Lock lock(state_->mutex);
+  state_->buffers.set_mark_end(std::move(end));
+}
 
 void Device::record(StreamId stream, const Pointwise& op) {
   check_rank(op.sizes.size());
@@ -39,6 +62,22 @@ void Device::record(StreamId stream, const Pointwise& op) {
   d.admit(lock, s, op.inputs, *op.output.buffer);
   s.trace.append(op);
   d.recorded(lock, s);
+}
+
+void Device::record(StreamId stream, PreparedPointwise& op, std::span<const PreparedOperand> inputs,
+                    const PreparedOperand& output, std::uint32_t source) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  d.record(lock, d.stream(stream), op, inputs, output, source);
+}
+
+BufferRef Device::record(StreamId stream, PreparedPointwise& op,
+                         std::span<const PreparedOperand> inputs, std::uint32_t source) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  BufferRef output = d.new_buffer(op.output_bytes());
+  d.record(lock, d.stream(stream), op, inputs, {.buffer = output.get()}, source);
+  return output;
 }
 
 void Device::record(StreamId stream, const Reduce& op) {
@@ -58,7 +97,7 @@ void Device::record(StreamId stream, const Reduce& op) {
       stream_.trace.append(kind, step);
       state().recorded(lock_, stream_);
     }
-    BufferRef temporary(Bytes size) override { return device_.create_buffer(size); }
+    BufferRef temporary(Bytes size) override { return state().new_buffer(size); }
 
    private:
     State& state() { return *device_.state_; }
@@ -104,6 +143,8 @@ Stats Device::stats() const {
   const Lock lock(d.mutex);
   Stats stats = d.counted;
   stats.plan_cache = d.planner.plan_counts();
+  stats.plans_predicted = d.planner.plans_predicted();
+  stats.buffers_made = d.buffers.made();
   stats.plan_misses = d.planner.misses();
   stats.library_cache = d.planner.call_counts();
   stats.kernel_cache = d.planner.kernels().counts();

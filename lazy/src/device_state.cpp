@@ -35,9 +35,9 @@ std::shared_ptr<const void> retain(Buffer& buffer) {
   return {static_cast<const void*>(&buffer), [&buffer](const void*) { buffer.drop_reference(); }};
 }
 
-Device::State::State(device_sim::DeviceSpec spec, const Settings& settings)
-    : card(std::move(spec)), planner(settings, card.spec()) {
-  streams.push_back(std::make_unique<StreamState>(StreamId{0}, card));
+Device::State::State(Device& device, device_sim::DeviceSpec spec, const Settings& settings)
+    : card(std::move(spec)), buffers(device), planner(settings, card.spec()) {
+  streams.push_back(std::make_unique<StreamState>(StreamId{0}, card, buffers));
 }
 
 Device::State::~State() { card.synchronize_all(); }
@@ -96,7 +96,7 @@ void Device::State::launch_oldest(Lock& lock, StreamState& s, FlushReason reason
     if (trace == nullptr) return;  // another thread flushed
     const FlushReason why = trace == &s.finished ? FlushReason::Step : reason;
     try {
-      launch(s, *trace, planner.find_or_compile(*trace), urgency);
+      launch(s, *trace, planner.find_or_compile(*trace, s.last_plan), urgency);
       ++counted.flushes[static_cast<std::size_t>(why)];
       log(LogChannel::Launch, [&] { return str("stream ", s.id(), ": ", name_of(why)); });
       return drop_retired(lock);
@@ -131,27 +131,25 @@ void Device::State::launch(StreamState& s, Trace& trace,
   flight.begin(trace);
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
-  const auto enqueue = [&](Operation operation) {
+  const auto add = [&](auto what, std::string_view name) -> Operation& {
+    Operation& operation = flight.operations.emplace_back();
+    operation.what = std::move(what);
+    operation.name = name;
     operation.correlation = correlation;
-    flight.last = card.enqueue(s.id(), std::move(operation), urgency);
+    return operation;
   };
-  Operation resolve;
-  resolve.what = device_sim::HostCallback{[&flight] { flight.fill_image(); }};
-  resolve.name = "resolve_arguments";
-  enqueue(std::move(resolve));
-  Operation send;
-  send.what = device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr};
-  send.name = "send_arguments";
-  enqueue(std::move(send));
+  add(device_sim::HostCallback{[&flight] { flight.fill_image(); }}, "resolve_arguments");
+  add(device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr}, "send_arguments");
   for (const LaunchStep& step : p.steps) {
-    Operation compute;
-    compute.what = device_sim::Compute{step.program, flight.arguments_of(step)};
-    compute.name = step.name;
-    compute.footprint = flight.footprint_of(step);
+    Operation& compute =
+        add(device_sim::Compute{step.program, flight.arguments_of(step)}, step.name);
     compute.work = step.work;
-    if (&step == &p.steps.back()) compute.keep_alive = std::move(handle);
-    enqueue(std::move(compute));
+    // Hazards are between streams; see create_stream.
+    if (streams.size() > 1) compute.footprint = flight.footprint_of(step);
   }
+  flight.operations.back().keep_alive = std::move(handle);
+  flight.last = card.enqueue(s.id(), flight.operations, urgency);
+  flight.operations.clear();
 }
 
 void Device::State::count(const LaunchPlan& plan) {
@@ -165,7 +163,7 @@ void Device::State::count(const LaunchPlan& plan) {
 
 void Device::State::abandon(Trace& trace, Spoiled why) {
   for (const BufferUse& use : trace.buffers())
-    if (use.written && !BufferAccess::has_memory(*use.buffer))
+    if (trace.writes(use) && !BufferAccess::has_memory(*use.buffer))
       BufferAccess::set_spoiled(*use.buffer, why);
   trace.clear();
 }
@@ -212,6 +210,16 @@ void Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inp
   for (const Input& input : inputs)
     if (input.kind == Input::Kind::View) admit(lock, s, *input.view.buffer, true);
   admit(lock, s, output, false);
+}
+
+void Device::State::record(Lock& lock, StreamState& s, PreparedPointwise& op,
+                           std::span<const PreparedOperand> inputs, const PreparedOperand& output,
+                           std::uint32_t source) {
+  for (const PreparedOperand& input : inputs)
+    if (input.buffer != nullptr) admit(lock, s, *input.buffer, true);
+  admit(lock, s, *output.buffer, false);
+  s.trace.append(op, inputs, output, source);
+  recorded(lock, s);
 }
 
 void Device::State::recorded(Lock& lock, StreamState& s) {

@@ -5,9 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "buffer_pool.h"
 #include "planner.h"
 #include "spyre/base/mutex.h"
 #include "spyre/lazy/device.h"
+#include "spyre/lazy/owner_ledger.h"
 #include "stream_state.h"
 
 namespace spyre::lazy {
@@ -16,10 +18,16 @@ namespace spyre::lazy {
 /// Members end in reverse order: streams give their memory back while the card still exists.
 /// Internally synchronized.
 struct Device::State {
-  State(device_sim::DeviceSpec spec, const Settings& settings);
+  State(Device& device, device_sim::DeviceSpec spec, const Settings& settings);
   ~State();
 
   StreamState& stream(StreamId id) SPYRE_REQUIRES(mutex);
+
+  /// With one outside owner.
+  BufferRef new_buffer(Bytes size) SPYRE_REQUIRES(mutex) {
+    owners.add(size);
+    return BufferRef::adopt(buffers.take(size));
+  }
 
   // Recording.
   /// Before a buffer's first use in the stream's trace: another stream's pending use is flushed and
@@ -27,6 +35,9 @@ struct Device::State {
   void admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) SPYRE_REQUIRES(mutex);
   void admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output)
       SPYRE_REQUIRES(mutex);
+  void record(Lock& lock, StreamState& s, PreparedPointwise& op,
+              std::span<const PreparedOperand> inputs, const PreparedOperand& output,
+              std::uint32_t source) SPYRE_REQUIRES(mutex);
   /// Counts, and flushes if a limit is reached, the mode is eager, or each node is waited for.
   void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
 
@@ -83,6 +94,8 @@ struct Device::State {
 
   mutable Mutex mutex;
   device_sim::Card card;
+  BufferPool buffers;  // taking is guarded by the lock, giving back is not
+  OwnerLedger owners;  // likewise
   Planner planner SPYRE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);  // by StreamId
   Stats counted SPYRE_GUARDED_BY(mutex);  // the fields that are counted here

@@ -13,12 +13,34 @@
 namespace spyre::lazy {
 namespace {
 
-/// Gives allocations back unless it is told to keep them.
+constexpr Bytes kKeptArena = 16_KiB;  // of a slot, from launch to launch
+
+/// Allocates one object, in the space that it was given.
+template <class T> struct InPlace {
+  using value_type = T;
+  explicit InPlace(HandleSpace& s) : space(&s) {}
+  template <class Other>
+  InPlace(const InPlace<Other>& other) : space(other.space) {}  // NOLINT: allocators convert
+  T* allocate(std::size_t count) {
+    static_assert(sizeof(T) <= sizeof(HandleSpace) && alignof(T) <= alignof(HandleSpace));
+    ensure(count == 1, "a handle is one object");
+    return reinterpret_cast<T*>(space);
+  }
+  void deallocate(T*, std::size_t) {}
+  friend bool operator==(const InPlace&, const InPlace&) = default;
+  HandleSpace* space;
+};
+
+/// Gives allocations back unless it is told to keep them. `taken` is scratch space, empty between
+/// uses.
 class Reservation {
  public:
-  explicit Reservation(device_sim::Card& card) : card_(card) {}
+  using Taken = std::vector<std::pair<device_sim::Allocation*, device_sim::Allocation>>;
+
+  Reservation(device_sim::Card& card, Taken& taken) : card_(card), taken_(taken) {}
   ~Reservation() {
     for (const auto& [owner, allocation] : taken_) card_.free(allocation);
+    taken_.clear();
   }
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
@@ -34,13 +56,14 @@ class Reservation {
 
  private:
   device_sim::Card& card_;
-  std::vector<std::pair<device_sim::Allocation*, device_sim::Allocation>> taken_;
+  Taken& taken_;
 };
 
 }  // namespace
 
 Flight::~Flight() {
   if (!argument_memory_.empty()) card_.free(argument_memory_);
+  if (!arena_.empty()) card_.free(arena_);
 }
 
 void Flight::reserve_arguments(std::size_t words) {
@@ -53,11 +76,16 @@ void Flight::reserve_arguments(std::size_t words) {
 
 void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace) {
   reserve_arguments(plan->image.size());
-  Reservation reservation(card_);
+  Reservation reservation(card_, taken_);
   const std::span<const BufferUse> buffers = trace.buffers();
   places_.assign(buffers.size(), {});
   device_sim::Piece arena;
-  if (plan->arena.count != 0) arena = reservation.take(arena_, plan->arena).pieces.front();
+  if (plan->arena > arena_.length) {
+    if (!arena_.empty()) card_.free(std::exchange(arena_, {}));
+    arena = reservation.take(arena_, plan->arena).pieces.front();
+  } else if (!arena_.empty()) {
+    arena = arena_.pieces.front();
+  }
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     Buffer& buffer = *buffers[b].buffer;
     const Placement& placement = plan->placements[b];
@@ -92,7 +120,9 @@ void Flight::begin(Trace& trace) {
 }
 
 std::shared_ptr<const void> Flight::handle() {
-  return {static_cast<const void*>(this), [this](const void*) { finish(); }};
+  // One handle at a time, and its end comes before the slot is used again.
+  return {static_cast<const void*>(this), [this](const void*) { finish(); },
+          InPlace<std::byte>(handle_space_)};
 }
 
 device_sim::Piece Flight::part(std::uint32_t buffer, std::uint64_t offset,
@@ -170,12 +200,12 @@ void Flight::call_off(std::vector<bool> spoiled, std::size_t first_step) {
 }
 
 void Flight::finish() noexcept {
-  for (const BufferUse& use : buffers_) use.buffer->drop_reference();
+  pool_.drop_references(buffers_);
   buffers_.clear();
   params_.clear();
   sources_.clear();
   plan_.reset();
-  if (!arena_.empty()) card_.free(std::exchange(arena_, {}));
+  if (arena_.length > kKeptArena) card_.free(std::exchange(arena_, {}));
 }
 
 }  // namespace spyre::lazy

@@ -1,11 +1,15 @@
 // spyre/lazy/flight.h — one launch in progress: its argument slot, the buffers it retains, the
 // memory it borrows.
 #pragma once
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "buffer_pool.h"
 #include "programs.h"
 #include "spyre/device_sim/card.h"
 #include "spyre/lazy/launch_plan.h"
@@ -14,11 +18,17 @@
 
 namespace spyre::lazy {
 
+/// Where a flight's handle keeps its counts.
+struct alignas(std::max_align_t) HandleSpace {
+  std::array<std::byte, 64> bytes;
+};
+
 /// A slot of a stream's ring, used again and again. Filled by the launcher, which holds the
 /// device's lock; then owned by the card until `last` is reached; then free.
 class Flight final : public StepMonitor {
  public:
-  Flight(device_sim::Card& card, StreamFaults& faults) : card_(card), faults_(faults) {}
+  Flight(device_sim::Card& card, BufferPool& buffers, StreamFaults& faults)
+      : card_(card), pool_(buffers), faults_(faults) {}
   ~Flight();
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
@@ -30,6 +40,9 @@ class Flight final : public StepMonitor {
   /// From here on the flight ends with finish(), called through the handle.
   void begin(Trace& trace);
   std::shared_ptr<const void> handle();
+
+  /// Scratch space for what the launcher submits; empty between launches.
+  std::vector<device_sim::Operation> operations;
 
   /// What a step touches, on the card.
   device_sim::Footprint footprint_of(const LaunchStep& step) const;
@@ -53,17 +66,20 @@ class Flight final : public StepMonitor {
   device_sim::Piece part(std::uint32_t buffer, std::uint64_t offset, std::uint64_t length) const;
 
   device_sim::Card& card_;
+  BufferPool& pool_;
   StreamFaults& faults_;
   std::vector<std::uint64_t> image_;  // pinned: the source of the argument transfer
   device_sim::Allocation argument_memory_, arena_;
   std::shared_ptr<const LaunchPlan> plan_;
+  std::vector<std::pair<device_sim::Allocation*, device_sim::Allocation>> taken_;  // scratch
   std::vector<device_sim::Piece> places_;  // per buffer; length 0: none
   std::vector<BufferUse> buffers_;         // retained
   std::vector<std::uint64_t> params_;
   std::vector<std::uint32_t> sources_;
   std::atomic<bool> any_skipped_{false};
   std::vector<std::uint8_t>
-      skip_;       // per step; a failing step writes the entries of later ones only
+      skip_;  // per step; a failing step writes the entries of later ones only
+  HandleSpace handle_space_;
   Mutex failure_;  // slices of one step may fail at once
 };
 

@@ -10,10 +10,39 @@
 namespace spyre::lazy {
 namespace {
 
+/// Reads a key from its beginning. A value.
+class Comparison {
+ public:
+  explicit Comparison(std::span<const std::byte> key) : at_(key.data()) {}
+  template <class T> void expect(std::span<const T> values) {
+    equal_ =
+        equal_ && (values.empty() || std::memcmp(at_, values.data(), values.size_bytes()) == 0);
+    at_ += values.size_bytes();
+  }
+  bool equal() const { return equal_; }
+
+ private:
+  const std::byte* at_;
+  bool equal_ = true;
+};
+
 /// Facts of one buffer in one word: bytes in the high bits, flags below. Sizes stay under 2^62.
 std::uint64_t packed(const BufferFacts& facts) {
   return facts.bytes << 2 | std::uint64_t{facts.observable} << 1 |
          std::uint64_t{facts.written_before};
+}
+
+using Lengths = std::array<std::uint64_t, 6>;
+
+Lengths lengths_of(const Trace& trace, std::size_t buffers, std::size_t settings) {
+  return {
+      settings, trace.nodes().size(),     trace.wide().size(), trace.geometries().words().size(),
+      buffers,  trace.attributes().size()};
+}
+
+std::size_t key_bytes(const Trace& trace, const Lengths& lengths) {
+  return sizeof lengths + lengths[0] + trace.nodes().size_bytes() + trace.wide().size_bytes() +
+         trace.geometries().words().size_bytes() + lengths[4] * sizeof(std::uint64_t) + lengths[5];
 }
 
 template <class T> std::byte* put(std::byte* at, std::span<const T> values) {
@@ -31,15 +60,30 @@ void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts) {
                      BufferAccess::has_memory(*use.buffer)});
 }
 
+bool KeyBuilder::is_key(std::span<const std::byte> key, const Trace& trace,
+                        std::span<const BufferFacts> facts, std::span<const std::byte> settings) {
+  const Lengths lengths = lengths_of(trace, facts.size(), settings.size());
+  if (key.size() != key_bytes(trace, lengths)) return false;
+  Comparison same(key);
+  same.expect(std::span<const std::uint64_t>(lengths));
+  if (!same.equal()) return false;  // the parts' places follow from the lengths
+  same.expect(trace.nodes());
+  same.expect(trace.wide());
+  same.expect(trace.attributes());
+  same.expect(trace.geometries().words());
+  for (const BufferFacts& f : facts) {
+    const std::uint64_t word = packed(f);
+    same.expect(std::span<const std::uint64_t>(&word, 1));
+  }
+  same.expect(settings);
+  return same.equal();
+}
+
 std::span<const std::byte> KeyBuilder::build(const Trace& trace, std::span<const BufferFacts> facts,
                                              std::span<const std::byte> settings) {
   const std::span<const std::int64_t> geometry = trace.geometries().words();
-  const std::array<std::uint64_t, 6> lengths{settings.size(),     trace.nodes().size(),
-                                             trace.wide().size(), geometry.size(),
-                                             facts.size(),        trace.attributes().size()};
-  bytes_.resize(sizeof lengths + settings.size() + trace.nodes().size_bytes() +
-                trace.wide().size_bytes() + geometry.size_bytes() +
-                facts.size() * sizeof(std::uint64_t) + trace.attributes().size());
+  const Lengths lengths = lengths_of(trace, facts.size(), settings.size());
+  bytes_.resize(key_bytes(trace, lengths));
   std::byte* at = put(bytes_.data(), std::span<const std::uint64_t>(lengths));
   const auto part = [](const std::byte* from, const std::byte* to) { return std::span(from, to); };
   const std::byte* begin = at;

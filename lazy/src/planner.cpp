@@ -41,20 +41,27 @@ void Planner::configure(const Settings& settings) {
   make_fingerprint();
 }
 
-std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace) {
+std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace, CacheHint& before) {
   collect_facts(trace, facts_);
   log(LogChannel::Trace, [&] {
     return str(trace.nodes().size(), " nodes, ", trace.buffers().size(), " buffers, ",
                trace.params().size(), " numbers");
   });
+  auto plan = plans_.find_next(before, [&](std::span<const std::byte> key) {
+    return KeyBuilder::is_key(key, trace, facts_, fingerprint_);
+  });
+  if (plan != nullptr) return plan;
   const std::span<const std::byte> key = key_.build(trace, facts_, fingerprint_);
-  if (auto known = plans_.find(key)) return known;
-  const MissCause cause = history_.explain(key_.parts());
-  ++misses_[static_cast<std::size_t>(cause)];
-  log(LogChannel::Cache,
-      [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
-  auto plan = compile(trace);
-  plans_.insert(key, plan, plan->bytes(), retired_);
+  plan = plans_.find(key);
+  if (plan == nullptr) {
+    const MissCause cause = history_.explain(key_.parts());
+    ++misses_[static_cast<std::size_t>(cause)];
+    log(LogChannel::Cache,
+        [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
+    plan = compile(trace);
+    plans_.insert(key, plan, plan->bytes(), retired_);
+  }
+  plans_.expect_latest_after(before);
   return plan;
 }
 

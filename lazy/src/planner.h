@@ -23,7 +23,9 @@ class Planner {
  public:
   Planner(const Settings& settings, const device_sim::DeviceSpec& card);
 
-  std::shared_ptr<const LaunchPlan> find_or_compile(const Trace& trace);
+  /// `before`: the plan of the trace before on the same stream, which tells what may come; it
+  /// becomes this one.
+  std::shared_ptr<const LaunchPlan> find_or_compile(const Trace& trace, CacheHint& before);
   std::shared_ptr<const kernels::LibraryCall> library_call(const Library& op) {
     return calls_.find_or_make(op, retired_);
   }
@@ -39,6 +41,7 @@ class Planner {
   void set_hash_mask(unsigned bits);
   kernels::CacheCounts plan_counts() const { return plans_.counts(); }
   kernels::CacheCounts call_counts() const { return calls_.counts(); }
+  std::uint64_t plans_predicted() const { return plans_.predicted(); }
   const std::array<std::uint64_t, kMissCauseCount>& misses() const { return misses_; }
   const kernels::KernelCache& kernels() const { return kernels_; }
   void reset_counts();

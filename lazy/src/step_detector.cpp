@@ -1,8 +1,5 @@
-// spyre/lazy/step_detector.cpp — a signature per node, a window over the latest, a short memory of
-// beginnings.
+// spyre/lazy/step_detector.cpp — a window over the latest signatures, a short memory of beginnings.
 #include "spyre/lazy/step_detector.h"
-
-#include "spyre/base/hash.h"
 
 namespace spyre::lazy {
 namespace {
@@ -17,26 +14,7 @@ constexpr std::uint64_t kOldestFactor = [] {
   return factor;
 }();
 
-constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  const std::uint64_t product = (hash ^ word) * kMultiplier;
-  return product ^ product >> 32;
-}
-
 }  // namespace
-
-std::uint64_t signature(const Trace& trace, std::size_t index) {
-  const TraceNode& node = trace.nodes()[index];
-  std::uint64_t h = static_cast<std::uint64_t>(node.kind) |
-                    static_cast<std::uint64_t>(node.compute) << 8 |
-                    static_cast<std::uint64_t>(node.result) << 16 | std::uint64_t{node.code} << 32 |
-                    std::uint64_t{node.inputs} << 48;
-  h = mix(h, node.reduced | std::uint64_t{node.outputs} << 32);
-  for (const TraceOperand& operand : trace.operands(node))
-    h = mix(h,
-            operand.is_scalar() ? operand.geometry : trace.geometries().hash_of(operand.geometry));
-  if (node.kind == TraceNode::Kind::Library) h = mix(h, hash(trace.attributes_of(index)).low);
-  return h;
-}
 
 /// The window's hash is a polynomial of its signatures, so that one more node costs two products.
 std::uint64_t StepDetector::slide_window(std::size_t node, std::uint64_t newest) {
@@ -58,7 +36,7 @@ std::optional<std::size_t> StepDetector::observe(const Trace& trace) {
 
 std::optional<std::size_t> StepDetector::note(const Trace& trace, std::size_t node) {
   observed_ = node + 1;
-  const std::uint64_t window = slide_window(node, signature(trace, node));
+  const std::uint64_t window = slide_window(node, trace.signature(node));
   if (node + 1 == kWindow) beginnings_[place_of(window)] = window;
   if (node + 1 < kShortest + kWindow || beginnings_[place_of(window)] != window)
     return std::nullopt;

@@ -76,8 +76,8 @@ TEST_F(StepDetectorTest, SignatureIgnoresBuffersAndNumbers) {
   record(a, b, 1);
   record(b, a, 2);
   record(c, c, 1);
-  EXPECT_EQ(signature(trace, 0), signature(trace, 1));
-  EXPECT_NE(signature(trace, 0), signature(trace, 2));
+  EXPECT_EQ(trace.signature(0), trace.signature(1));
+  EXPECT_NE(trace.signature(0), trace.signature(2));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "flight.h"
 #include "spyre/lazy/step_detector.h"
 #include "spyre/lazy/trace.h"
+#include "spyre/lazy/verified_cache.h"
 #include "stream_faults.h"
 
 namespace spyre::lazy {
@@ -21,8 +22,9 @@ namespace spyre::lazy {
 struct StreamState {
   static constexpr std::size_t kFlights = 8, kTransfers = 64;
 
-  StreamState(StreamId id, device_sim::Card& card) : finished(id, true), trace(id) {
-    for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, faults);
+  StreamState(StreamId id, device_sim::Card& card, BufferPool& buffers)
+      : finished(id, true), trace(id) {
+    for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, buffers, faults);
   }
 
   StreamId id() const { return trace.stream(); }
@@ -47,6 +49,7 @@ struct StreamState {
   Trace finished;
   Trace trace;
   StepDetector steps;
+  CacheHint last_plan;         // of the trace that was launched last
   std::deque<Flight> flights;  // a ring of kFlights
   std::uint64_t launches = 0;
   std::array<device_sim::TimelinePoint, kTransfers> transfers{};

@@ -37,10 +37,13 @@ void Device::synchronize_all(FlushReason reason) {
 
 StreamId Device::create_stream(int priority) {
   State& d = *state_;
-  const Lock lock(d.mutex);
+  Lock lock(d.mutex);
   const StreamId id = d.card.create_stream(priority);
   ensure(id.value == d.streams.size(), "the card numbers its streams from 0");
-  d.streams.push_back(std::make_unique<StreamState>(id, d.card));
+  d.streams.push_back(std::make_unique<StreamState>(id, d.card, d.buffers));
+  // What was launched while there was one stream does not say what it touches.
+  lock.unlock();
+  d.card.drain_all();
   return id;
 }
 

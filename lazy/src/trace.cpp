@@ -2,6 +2,7 @@
 #include "spyre/lazy/trace.h"
 
 #include "buffer_access.h"
+#include "device_state.h"
 #include "spyre/base/error.h"
 
 namespace spyre::lazy {
@@ -29,7 +30,7 @@ bool Trace::uses(const Buffer& buffer) const {
 }
 
 bool Trace::writes(const Buffer& buffer) const {
-  return uses(buffer) && buffers_[BufferAccess::trace_index(const_cast<Buffer&>(buffer))].written;
+  return uses(buffer) && writes(buffers_[BufferAccess::trace_index(const_cast<Buffer&>(buffer))]);
 }
 
 std::span<const TraceOperand> Trace::operands(const TraceNode& node) const {
@@ -48,7 +49,7 @@ TraceOperand* Trace::operand_space(TraceNode& node, std::size_t count) {
 std::uint32_t Trace::index_of(Buffer& buffer) {
   if (BufferAccess::trace_serial(buffer) == serial_) return BufferAccess::trace_index(buffer);
   const auto index = static_cast<std::uint32_t>(buffers_.size());
-  buffers_.push_back({&buffer, false});
+  buffers_.push_back({&buffer});
   buffer.add_reference();
   BufferAccess::trace_serial(buffer) = serial_;
   BufferAccess::trace_index(buffer) = index;
@@ -90,6 +91,19 @@ TraceOperand Trace::use(const Input& input, std::span<const std::int64_t> sizes)
   return {};
 }
 
+void Trace::add_node(const TraceNode& node, std::uint32_t source) {
+  add_node(node, source, 0);
+  notes_.back().signature = signature_of(nodes_.size() - 1);
+}
+
+void Trace::add_node(const TraceNode& node, std::uint32_t source, std::uint64_t signature) {
+  const auto count = [](const auto& table) { return static_cast<std::uint32_t>(table.size()); };
+  nodes_.push_back(node);
+  sources_.push_back(source);
+  notes_.push_back({signature, count(wide_), count(geometries_), count(buffers_), count(params_),
+                    count(attributes_), count(calls_)});
+}
+
 void Trace::append(const Pointwise& op) {
   TraceNode node;
   node.kind = TraceNode::Kind::Pointwise;
@@ -104,8 +118,7 @@ void Trace::append(const Pointwise& op) {
   for (const Input& input : op.inputs) *operands++ = use(input, op.sizes);
   *operands = use(op.output, op.sizes);
   mark_written(*operands);
-  nodes_.push_back(node);
-  sources_.push_back(op.source);
+  add_node(node, op.source);
 }
 
 void Trace::append(TraceNode::Kind kind, const Reduce& op) {
@@ -121,8 +134,7 @@ void Trace::append(TraceNode::Kind kind, const Reduce& op) {
   node.operands[0] = use(op.input, op.sizes);
   node.operands[1] = use(op.output, op.sizes);
   mark_written(node.operands[1]);
-  nodes_.push_back(node);
-  sources_.push_back(op.source);
+  add_node(node, op.source);
 }
 
 void Trace::append(const Library& op, std::shared_ptr<const kernels::LibraryCall> call) {
@@ -145,12 +157,12 @@ void Trace::append(const Library& op, std::shared_ptr<const kernels::LibraryCall
     *operands = use(output);
     mark_written(*operands++);
   }
-  nodes_.push_back(node);
-  sources_.push_back(op.source);
+  add_node(node, op.source);
 }
 
 void Trace::clear() {
-  for (const BufferUse& use : buffers_) use.buffer->drop_reference();
+  if (!buffers_.empty())
+    buffers_.front().buffer->device().state_->buffers.drop_references(buffers_);
   forget();
 }
 
@@ -166,6 +178,7 @@ void Trace::forget() {
   buffers_.clear();
   params_.clear();
   sources_.clear();
+  notes_.clear();
   nodes_.clear();
   wide_.clear();
   geometries_.clear();

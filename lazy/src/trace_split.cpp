@@ -1,5 +1,4 @@
 // spyre/lazy/trace_split.cpp — cuts a trace in two: the tail is recorded again, the head forgets it.
-#include <algorithm>
 #include <utility>
 
 #include "buffer_access.h"
@@ -35,9 +34,8 @@ void Trace::append_from(const Trace& other, std::size_t index) {
     node.call = static_cast<std::uint32_t>(calls_.size());
     calls_.push_back(other.calls_[other.nodes_[index].call]);
   }
-  nodes_.push_back(node);
-  sources_.push_back(other.sources_[index]);
-  for (const TraceOperand written : outputs(nodes_.back())) mark_written(written);
+  for (const TraceOperand written : std::span(copy - node.outputs, copy)) mark_written(written);
+  add_node(node, other.sources_[index], other.notes_[index].signature);
 }
 
 std::span<const std::byte> Trace::attributes_of(std::size_t index) const {
@@ -52,29 +50,17 @@ std::span<const std::byte> Trace::attributes_of(std::size_t index) const {
 
 void Trace::truncate(std::size_t count) {
   // Tables are numbered by first use, so what only the tail used stands at their ends.
-  std::size_t buffers = 0, geometries = 0, wide = 0, attributes = 0, calls = 0, params = 0;
-  for (BufferUse& use : buffers_) use.written = false;
+  const NodeNote ends = count == 0 ? NodeNote{} : notes_[count - 1];
   nodes_.resize(count);
   sources_.resize(count);
-  for (const TraceNode& node : nodes_) {
-    const std::span<const TraceOperand> all = operands(node);
-    for (const TraceOperand operand : all) {
-      if (!operand.is_buffer()) ++params;
-      if (operand.is_buffer()) buffers = std::max<std::size_t>(buffers, operand.buffer + 1U);
-      if (!operand.is_scalar())
-        geometries = std::max<std::size_t>(geometries, operand.geometry + 1U);
-    }
-    if (all.size() > TraceNode::kInline) wide += all.size();
-    if (node.kind == TraceNode::Kind::Library) attributes = node.attributes_end, ++calls;
-    for (const TraceOperand written : outputs(node)) mark_written(written);
-  }
-  for (std::size_t i = buffers; i < buffers_.size(); ++i) buffers_[i].buffer->drop_reference();
-  buffers_.resize(buffers);
-  geometries_.truncate(geometries);
-  wide_.resize(wide);
-  attributes_.resize(attributes);
-  calls_.resize(calls);
-  params_.resize(params);
+  notes_.resize(count);
+  for (std::size_t i = ends.buffers; i < buffers_.size(); ++i) buffers_[i].buffer->drop_reference();
+  buffers_.resize(ends.buffers);
+  geometries_.truncate(ends.geometries);
+  wide_.resize(ends.wide);
+  attributes_.resize(ends.attributes);
+  calls_.resize(ends.calls);
+  params_.resize(ends.params);
 }
 
 void Trace::swap(Trace& other) noexcept {
@@ -89,6 +75,7 @@ void Trace::swap(Trace& other) noexcept {
   attributes_.swap(other.attributes_);
   calls_.swap(other.calls_);
   sources_.swap(other.sources_);
+  notes_.swap(other.notes_);
 }
 
 }  // namespace spyre::lazy

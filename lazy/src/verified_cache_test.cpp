@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace spyre::lazy {
@@ -69,6 +70,44 @@ TEST(VerifiedCache, RetireAllEmpties) {
   EXPECT_EQ(gone.size(), 1U);
   EXPECT_EQ(cache.find(bytes("a")), nullptr);
   EXPECT_EQ(cache.counts().bytes, 0U);
+}
+
+/// What a caller of find_next would build a key from.
+auto same_as(std::string wanted) {
+  return
+      [wanted](std::span<const std::byte> key) { return std::ranges::equal(key, bytes(wanted)); };
+}
+
+TEST(VerifiedCache, ExpectsWhatCameNextBefore) {
+  Retired gone;
+  VerifiedCache<const int> cache(1_KiB);
+  CacheHint before;
+  for (const char* key : {"a", "b", "a", "b"}) {
+    if (cache.find(bytes(key)) == nullptr) cache.insert(bytes(key), value(key[0]), 8_B, gone);
+    cache.expect_latest_after(before);
+  }
+  EXPECT_EQ(*cache.find_next(before, same_as("a")), 'a');
+  EXPECT_EQ(*cache.find_next(before, same_as("b")), 'b');
+  EXPECT_EQ(cache.find_next(before, same_as("b")), nullptr);  // "a" was expected: verified
+  EXPECT_EQ(*cache.find_next(before, same_as("a")), 'a');
+  EXPECT_EQ(cache.predicted(), 3U);
+  EXPECT_EQ(cache.counts().hits, 5U);
+}
+
+TEST(VerifiedCache, ExpectsNothingOnceEntriesHaveGone) {
+  Retired gone;
+  VerifiedCache<const int> cache(20_B);
+  CacheHint before;
+  cache.insert(bytes("a"), value(1), 9_B, gone);
+  cache.expect_latest_after(before);
+  cache.expect_latest_after(before);  // "a" comes after "a"
+  CacheHint copy = before;
+  EXPECT_NE(cache.find_next(copy, same_as("a")), nullptr);
+  cache.insert(bytes("b"), value(2), 9_B, gone);
+  cache.insert(bytes("c"), value(3), 9_B, gone);
+  EXPECT_EQ(cache.find_next(before, same_as("a")), nullptr);
+  cache.retire_all(gone);
+  EXPECT_EQ(cache.find_next(before, same_as("c")), nullptr);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "bindings.h"
+#include "spyre/engine/ruling.h"
 #include "spyre/engine/runtime.h"
 
 namespace spyre::python {
@@ -41,6 +42,9 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
   result["dispatches"] = stats.dispatches + host_calls;
   result["flushes"] = by_name<lazy::FlushReason>(stats.flushes);
   result["plan_cache"] = cache(stats.plan_cache);
+  result["plans_predicted"] = stats.plans_predicted;
+  result["buffers_made"] = stats.buffers_made;
+  result["rulings_made"] = engine::rulings_made();
   result["plan_misses"] = by_name<lazy::MissCause>(stats.plan_misses);
   result["kernel_cache"] = cache(stats.kernel_cache);
   result["library_cache"] = cache(stats.library_cache);

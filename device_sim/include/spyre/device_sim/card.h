@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ class Card {
   StreamId create_stream(
       int priority = 0);  // no effect: a card has one queue, first come first served
   TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
+  /// Several at once, in order: the same, for less. The last one's point; `operations` are moved from.
+  TimelinePoint enqueue(StreamId stream, std::span<Operation> operations, Urgency urgency);
   /// Later operations of `stream` start after `point` is reached.
   void wait_for(StreamId stream, TimelinePoint point);
   TimelinePoint last_point(StreamId stream) const;

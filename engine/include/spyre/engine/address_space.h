@@ -6,27 +6,18 @@
 
 #include "spyre/base/bytes.h"
 #include "spyre/base/mutex.h"
+#include "spyre/lazy/buffer.h"
 
 namespace spyre::engine {
 
-/// One counted quantity, as torch.accelerator.memory_stats() shows it.
-struct Tally {
-  std::int64_t current = 0, peak = 0, allocated = 0, freed = 0;
-  void increase(std::int64_t amount);
-  void decrease(std::int64_t amount);
-  void reset_accumulated() { allocated = freed = 0; }
-  void reset_peak() { peak = current; }
-};
-
-/// What storages hold now and held before. Bytes are promised: memory follows when a plan needs it.
-struct StorageTally {
-  Tally storages, bytes, requested;
-};
-
 /// Addresses inside one reservation without memory: whoever reads or writes through one faults at once. An address
-/// belongs to one owner (a storage's buffer) at a time and is recycled by size class. Internally synchronized.
+/// belongs to one owner (a storage's buffer) at a time and is recycled by size class. Small buffers keep theirs from
+/// storage to storage. Internally synchronized.
 class AddressSpace {
  public:
+  static constexpr Bytes kKept =
+      64_KiB;  // above it there may be fewer addresses than buffers that a trace retains
+
   AddressSpace();
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
@@ -41,18 +32,16 @@ class AddressSpace {
     return address >= begin_ && address < begin_ + length_;
   }
 
-  StorageTally tally() const SPYRE_EXCLUDES(mutex_);
-  void reset_accumulated() SPYRE_EXCLUDES(mutex_);
-  void reset_peak() SPYRE_EXCLUDES(mutex_);
-
  private:
   /// The ranges of one size, in an equal part of the reservation: slot i starts at its i-th multiple.
   struct SizeClass {
     std::vector<void*> owners;        // by slot; null: free
     std::vector<std::uint32_t> free;  // slots to hand out again, latest first
   };
-  static constexpr std::size_t kSmallest = 7, kClasses = 32;  // 128 bytes and up, by powers of two
-  static std::size_t class_of(Bytes size);
+  static constexpr std::size_t kSmallest =
+      lazy::Buffer::kSmallestShift;  // 128 bytes, and up by powers of two
+  static constexpr std::size_t kClasses = 32;
+  static std::size_t class_of(Bytes size) { return lazy::Buffer::size_class(size); }
   std::uint64_t part() const { return length_ / kClasses; }
   /// The first address of a class's part.
   std::uintptr_t start_of(std::size_t size_class) const { return begin_ + size_class * part(); }
@@ -61,7 +50,6 @@ class AddressSpace {
   std::uint64_t length_ = 0;
   mutable Mutex mutex_;
   std::array<SizeClass, kClasses> classes_ SPYRE_GUARDED_BY(mutex_);
-  StorageTally tally_ SPYRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace spyre::engine

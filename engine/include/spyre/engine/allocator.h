@@ -7,8 +7,12 @@
 
 namespace spyre::engine {
 
+struct DeviceEntry;
+
 /// {address, buffer}: the context is the lazy::Buffer, owned by the pointer.
 c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device);
+/// The same for a buffer that exists: it gets an address, and belongs to the pointer.
+c10::DataPtr own(DeviceEntry& entry, lazy::BufferRef buffer);
 /// The buffer behind such a pointer.
 lazy::Buffer& buffer_behind(const c10::DataPtr& pointer);
 

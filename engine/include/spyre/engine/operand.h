@@ -11,6 +11,9 @@
 
 namespace spyre::engine {
 
+/// The value of a 0-dimensional CPU tensor.
+c10::Scalar read_number(const at::Tensor& tensor);
+
 /// One input of an operator: a tensor on the device, or a number. A 0-dimensional CPU tensor is a
 /// number that takes part in type promotion as a tensor does. Borrows its tensor.
 class Operand {

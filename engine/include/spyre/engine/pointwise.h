@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "spyre/engine/call_key.h"
 #include "spyre/engine/operand.h"
 #include "spyre/engine/recorder.h"
 #include "spyre/engine/registration.h"
+#include "spyre/engine/ruling.h"
 
 namespace spyre::engine {
 
@@ -20,18 +22,14 @@ class PointwiseOverload {
   /// `schema`: of the functional form.
   PointwiseOverload(const c10::FunctionSchema& schema, std::span<const OpId> rows);
 
-  // Each returns false if no row serves these operands: the caller takes the host path, which
-  // raises CPU's error where there is one. `given`: see row_for.
-  bool functional(Operands operands, std::span<const c10::IValue> given, at::Tensor& result) const;
-  bool in_place(Operands operands, std::span<const c10::IValue> given,
-                const at::Tensor& self) const;
-  bool out(Operands operands, std::span<const c10::IValue> given, const at::Tensor& out) const;
+  // Each returns false if no row serves these arguments: the caller takes the host path, which
+  // raises CPU's error where there is one. What was ruled is remembered under `key`, if it is valid.
+  bool functional(Arguments arguments, const CallKey& key, at::Tensor& result) const;
+  bool in_place(Arguments arguments, const CallKey& key, const at::Tensor& self) const;
+  bool out(Arguments arguments, const CallKey& key, const at::Tensor& out) const;
 
-  /// True if some row depends on the values of arguments.
-  bool selects() const { return selects_; }
-  /// The inputs of the body among a call's arguments, in schema order.
-  void collect(std::span<const c10::IValue> arguments,
-               c10::SmallVectorImpl<Operand>& operands) const;
+  /// What the choice of a row looks at in the values of a call's arguments.
+  std::uint64_t selection(Arguments arguments) const;
 
  private:
   /// A condition on one schema argument: it is given, is None, or is a certain string.
@@ -40,7 +38,7 @@ class PointwiseOverload {
     bool none = false;
     std::string_view text;         // empty: any value
     std::optional<double> number;  // the text's value, for a numeric argument
-    bool holds(const c10::IValue& value) const;
+    bool holds(const Argument& value) const;
   };
   struct Row {
     OpId id;
@@ -53,25 +51,35 @@ class PointwiseOverload {
     bool nan_if_none = false;  // an optional number that no row selects on
     bool promotes = false;     // takes part in type promotion, if it is a number
   };
+  /// The inputs of the body among a call's arguments, in schema order.
+  struct Inputs {
+    c10::SmallVector<Operand, 4> operands;
+    Places places;  // the arguments that they are
+    Operands get() const { return {operands.data(), operands.size()}; }
+  };
   struct Choice {
     PointwiseOp op;
     c10::ScalarType returned;
-    Operands inputs;  // of the body
+    std::size_t arity;   // the first inputs are the body's
+    NumberRules values;  // by input; kept by this call
   };
   /// A row's selection, as far as it speaks of arguments that this overload has.
   std::vector<Term> terms_of(const kernels::OpInfo& info) const;
-  /// The first row whose compute types and selection fit. `given`: all arguments, if a row selects
-  /// on them.
-  std::optional<Choice> row_for(Operands operands, std::span<const c10::IValue> given) const;
-  void check_numbers(Operands operands, c10::ScalarType common) const;
+  Inputs collect(Arguments arguments) const;
+  /// The first row whose compute types and selection fit.
+  std::optional<Choice> row_for(Operands operands, Arguments given) const;
+  static void remember(const CallKey& key, const Choice& choice, const Inputs& inputs,
+                       const at::Tensor& out, bool fresh);
+  /// CPU's errors for types of numbers.
+  void check_number_types(Operands operands, c10::ScalarType common) const;
+  /// What CPU asks of the values of the operands that are numbers. `types`: of the row.
+  NumberRules number_rules(const Row& row, Operands operands, const Types& types) const;
   static bool converts_scalars(const Row& row);
-  /// True if the row divides by a tensor of integers. Raises CPU's error for a number that is zero.
-  static bool may_fault(const Row& row, Operands operands, DType compute);
 
   const c10::FunctionSchema& schema_;  // lives as long as the dispatcher
   std::vector<Row> rows_;
   std::vector<ArgumentRole> arguments_;
-  bool selects_ = false;
+  bool refuses_negatives_ = false;    // some row does, for its second input
   bool contiguous_;                   // CPU's result does not keep the layout of its tensors
   std::optional<std::size_t> alpha_;  // position of an `alpha` argument, which does not promote
 };

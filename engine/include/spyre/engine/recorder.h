@@ -7,15 +7,18 @@
 #include "spyre/base/dims.h"
 #include "spyre/engine/operand.h"
 #include "spyre/kernels/op.h"
+#include "spyre/lazy/prepared_pointwise.h"
 
 namespace spyre::engine {
+
+/// The most inputs that a pointwise operation has.
+inline constexpr std::size_t kMaxOperands = 8;
 
 /// One pointwise operation: which op, and the types of Types.
 struct PointwiseOp {
   OpId op;
   DType compute{}, result{};
-  bool may_fault =
-      false;  // then the Python line is kept, and it runs even if nobody reads the result
+  bool may_fault = false;  // its Python line is kept, and it runs even if nobody reads the result
 };
 
 /// out = op(operands), over out's sizes, to which the operands broadcast. `out` must not overlap
@@ -28,6 +31,13 @@ at::Tensor pointwise(const PointwiseOp& op, Operands operands);
 
 /// The same into a contiguous tensor.
 at::Tensor pointwise_contiguous(const PointwiseOp& op, Operands operands);
+/// The same operation on operands and a result of the same types, extents and strides, to be
+/// recorded again and again. `out` is not empty.
+lazy::PreparedPointwise prepare(const PointwiseOp& op, Operands operands, const at::Tensor& out);
+
+/// A number in the type that the body computes in. Ops whose CPU kernels keep scalars of reduced
+/// floats in float32 say so in the table.
+lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info, DType compute);
 
 /// A new tensor: op on operands, computed in and rounded to `type`.
 at::Tensor apply(OpId op, DType type, std::initializer_list<Operand> operands);

@@ -9,6 +9,8 @@
 
 namespace spyre::engine {
 
+struct DeviceEntry;
+
 /// The native element type, or nothing for complex, float8 and quantized types (those take the host path).
 std::optional<DType> native_type(c10::ScalarType type);
 c10::ScalarType scalar_type(DType type);
@@ -29,6 +31,19 @@ lazy::LibraryOperand operand_of(const at::TensorBase& tensor);
 at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type,
                          c10::Device device);
 at::Tensor empty(c10::IntArrayRef sizes, c10::ScalarType type, c10::Device device);
+
+/// What new tensors of one kind have in common: type, sizes, strides, device. Immutable.
+class TensorMold {
+ public:
+  /// `like` is dense and not empty.
+  explicit TensorMold(const at::Tensor& like);
+  /// A tensor over that memory, which becomes its own.
+  at::Tensor cast(DeviceEntry& entry, lazy::BufferRef memory) const;
+
+ private:
+  c10::intrusive_ptr<c10::TensorImpl> shape_;  // without storage
+  std::size_t bytes_;
+};
 
 /// The interned Python line that is executing now, 0 if unknown. Costs a frame look-up: only for ops that can fault.
 std::uint32_t current_source();

@@ -1,7 +1,11 @@
 // spyre/lazy/buffer.h — the device memory of one storage: promised, then real when a plan needs it.
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "spyre/base/bytes.h"
@@ -15,9 +19,10 @@ class Device;
 /// Why a buffer's content never came to be. Whoever reads it gets an error.
 enum class Spoiled : std::uint8_t { No, ByFault, ByMemory };
 
-/// Reference counted. Two counts: `outside` owners (storages: they make the buffer's content
+/// Reference counted. Two counts: outside owners (storages: they make the buffer's content
 /// observable) and all references (traces and flights in progress included). Memory goes back to
-/// the card when the last reference goes, from whichever thread. The device outlives its buffers.
+/// the card when the last reference goes, from whichever thread; the object itself goes back to the
+/// device's pool and serves again for a size of the same class. The device outlives its buffers.
 /// The counts and `spoiled_` are atomic; everything else is guarded by the device's lock.
 class Buffer {
  public:
@@ -27,33 +32,47 @@ class Buffer {
 
   Device& device() const { return device_; }
   Bytes size() const { return size_; }
-  /// The outside owner's own note; nothing here looks at it (engine: the storage's address).
+  /// The outside owner's own note; nothing here looks at it (engine: an address for sizes of this
+  /// class). It stays when the buffer serves again.
   std::uintptr_t mark() const { return mark_; }
   void set_mark(std::uintptr_t mark) { mark_ = mark; }
-  bool observable() const { return outside_.load(std::memory_order_acquire) != 0; }
+  bool observable() const { return owners_.load(std::memory_order_acquire) >= kOutside; }
 
-  void add_reference() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void add_reference() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void drop_reference();
-  void add_outside() {
-    outside_.fetch_add(1, std::memory_order_relaxed);
-    add_reference();
+  void add_outside() { owners_.fetch_add(kOutside + 1, std::memory_order_relaxed); }
+  void drop_outside();
+
+  /// Powers of two from 128 bytes on: 0, 1, …
+  static std::size_t size_class(Bytes size) {
+    return static_cast<std::size_t>(std::bit_width(std::max(size, kSmallestClass).count - 1)) -
+           kSmallestShift;
   }
-  void drop_outside() {
-    outside_.fetch_sub(1, std::memory_order_acq_rel);
-    drop_reference();
-  }
+  static constexpr std::size_t kSmallestShift = 7, kClasses = 64 - kSmallestShift;
 
  private:
   friend class Device;
+  friend class BufferPool;
   friend struct BufferAccess;  // lazy/src: the trace's and the planner's view of the fields below
+  static constexpr Bytes kSmallestClass{1ULL << kSmallestShift};
+  static constexpr std::uint64_t kOutside = 1ULL << 32;  // one owner; below: all references
+
+  /// True if it was the last one.
+  bool release_reference() {
+    // Whoever holds the only reference needs no exchange: nobody else can take one.
+    return owners_.load(std::memory_order_acquire) == 1 ||
+           owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
   Device& device_;
   Bytes size_;
   std::uintptr_t mark_ = 0;
-  std::atomic<std::uint32_t> references_{0}, outside_{0};
+  std::atomic<std::uint64_t> owners_{0};
   device_sim::Allocation memory_;
   std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that used it last
   std::uint64_t trace_serial_ = 0;  // which trace that is (Trace::serial); 0: none
   std::atomic<Spoiled> spoiled_{Spoiled::No};
+  Buffer* next_ = nullptr;  // in the pool
 };
 
 /// An outside owner of a buffer.
@@ -62,6 +81,12 @@ class BufferRef {
   BufferRef() = default;
   explicit BufferRef(Buffer* buffer) : buffer_(buffer) {
     if (buffer_ != nullptr) buffer_->add_outside();
+  }
+  /// Takes over one outside count.
+  static BufferRef adopt(Buffer& buffer) {
+    BufferRef ref;
+    ref.buffer_ = &buffer;
+    return ref;
   }
   BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
   BufferRef(const BufferRef& other) : BufferRef(other.buffer_) {}

@@ -14,6 +14,8 @@
 #include "spyre/lazy/buffer.h"
 #include "spyre/lazy/flush_reason.h"
 #include "spyre/lazy/miss_cause.h"
+#include "spyre/lazy/owner_ledger.h"
+#include "spyre/lazy/prepared_pointwise.h"
 #include "spyre/lazy/record.h"
 
 namespace spyre::lazy {
@@ -38,6 +40,8 @@ struct Stats {
   std::uint64_t dispatches = 0;  // nodes recorded (engine adds the ops that it counts itself)
   std::array<std::uint64_t, kFlushReasonCount> flushes{};
   kernels::CacheCounts plan_cache, kernel_cache, library_cache;
+  std::uint64_t plans_predicted = 0;  // hits that needed no hash: the plan that came next before
+  std::uint64_t buffers_made = 0;     // buffer objects that were allocated, not taken from the pool
   /// By cause; their sum is plan_cache.misses.
   std::array<std::uint64_t, kMissCauseCount> plan_misses{};
   std::uint64_t kernels_compiled = 0, compile_ns = 0, kernel_launches = 0, library_launches = 0;
@@ -59,10 +63,22 @@ class Device {
 
   /// A buffer with one outside owner and no memory yet.
   BufferRef create_buffer(Bytes size);
+  /// What outside owners hold and held. Bytes are promised: memory follows when a plan needs it.
+  OwnedTally owned() const;
+  void reset_owned_peak();
+  void reset_owned_totals();
+  /// Called under the device's lock when a buffer with a mark ends for good, with its size then.
+  void set_mark_end(std::function<void(std::uintptr_t mark, Bytes size)> end);
 
   // Recording. The caller has checked shapes and types. May flush (limits, eager mode, cross-stream
   // use). A sticky fault of the stream is not raised here but at the next synchronizing call.
   void record(StreamId stream, const Pointwise& op);
+  /// The same for an operation that was prepared from such a description.
+  void record(StreamId stream, PreparedPointwise& op, std::span<const PreparedOperand> inputs,
+              const PreparedOperand& output, std::uint32_t source);
+  /// With a new buffer as its output, dense and with one outside owner.
+  BufferRef record(StreamId stream, PreparedPointwise& op, std::span<const PreparedOperand> inputs,
+                   std::uint32_t source);
   void record(StreamId stream, const Reduce& op);
   void record(StreamId stream, const Library& op);
 
@@ -113,6 +129,7 @@ class Device {
 
  private:
   friend class Buffer;
+  friend class Trace;
   struct State;
   std::unique_ptr<State> state_;
 };

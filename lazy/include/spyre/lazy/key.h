@@ -32,6 +32,9 @@ class KeyBuilder {
   /// next build.
   std::span<const std::byte> build(const Trace& trace, std::span<const BufferFacts> facts,
                                    std::span<const std::byte> settings);
+  /// True if build() of the same would give `key`; neither copies nor hashes.
+  static bool is_key(std::span<const std::byte> key, const Trace& trace,
+                     std::span<const BufferFacts> facts, std::span<const std::byte> settings);
   /// Of the key built last.
   const KeyParts& parts() const { return parts_; }
 

@@ -38,7 +38,4 @@ class StepDetector {
   std::array<std::uint64_t, kRemembered> beginnings_{};
 };
 
-/// Equal for nodes that do the same with other buffers and numbers.
-std::uint64_t signature(const Trace& trace, std::size_t node);
-
 }  // namespace spyre::lazy

@@ -4,6 +4,7 @@
 // so these arrays are canonical: two recordings of the same program have equal bytes. Parameters
 // and source lines are kept apart, since they may differ between launches of one plan.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,9 @@
 #include "spyre/lazy/record.h"
 
 namespace spyre::lazy {
+
+class PreparedPointwise;
+struct PreparedOperand;
 
 /// One operand of a node. `buffer` is an index in the trace's buffer table, or one of the marks
 /// below.
@@ -55,8 +59,9 @@ static_assert(sizeof(TraceNode) == 64, "recording a node is one cache line");
 
 /// A buffer as one trace uses it.
 struct BufferUse {
-  Buffer* buffer = nullptr;  // retained
-  bool written = false;
+  static constexpr std::uint32_t kNever = 0xFFFF'FFFF;
+  Buffer* buffer = nullptr;            // retained
+  std::uint32_t first_write = kNever;  // by this node
 };
 
 /// The recording of one stream. Its arrays keep their capacity from flush to flush. Guarded by the
@@ -70,6 +75,10 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
 
   void append(const Pointwise& op);
+  /// The same operation with these buffers, offsets and values; allocates, hashes and compares
+  /// nothing if it was recorded here before.
+  void append(PreparedPointwise& op, std::span<const PreparedOperand> inputs,
+              const PreparedOperand& output, std::uint32_t source);
   /// Precondition: the reduction is primitive, of kind Row or Column (see reduction_lowering.h).
   void append(TraceNode::Kind kind, const Reduce& op);
   void append(const Library& op, std::shared_ptr<const kernels::LibraryCall> call);
@@ -98,9 +107,12 @@ class Trace {
     return calls_[node.call];
   }
   std::uint32_t source(std::size_t node) const { return sources_[node]; }
+  /// Equal for nodes that do the same with other buffers and numbers.
+  std::uint64_t signature(std::size_t node) const { return notes_[node].signature; }
   std::span<const std::uint32_t> sources() const { return sources_; }
   bool uses(const Buffer& buffer) const;
   bool writes(const Buffer& buffer) const;
+  bool writes(const BufferUse& use) const { return use.first_write < nodes_.size(); }
   /// Whether the results recorded here ask for more memory than `limit`. Those that nobody can see any more do not
   /// count: they get none, or share it with others. Once the sum of all is reached they are counted again, so half
   /// of the limit is enough then, lest that happen at every node.
@@ -119,12 +131,26 @@ class Trace {
                  std::vector<std::uint32_t>& sources);
 
  private:
+  /// Kept beside a node, not in the key: what it does, and how long the tables are with it.
+  struct NodeNote {
+    std::uint64_t signature = 0;
+    std::uint32_t wide = 0, geometries = 0, buffers = 0, params = 0, attributes = 0, calls = 0;
+  };
   std::uint32_t index_of(Buffer& buffer);
   TraceOperand use(const View& view, std::span<const std::int64_t> sizes);
   TraceOperand use(const LibraryOperand& operand);
   TraceOperand use(const Input& input, std::span<const std::int64_t> sizes);
-  void mark_written(TraceOperand operand) { buffers_[operand.buffer].written = true; }
+  TraceOperand use(PreparedPointwise& op, std::size_t operand, const PreparedOperand& value);
+  /// By the node that is about to be added.
+  void mark_written(TraceOperand operand) {
+    std::uint32_t& first = buffers_[operand.buffer].first_write;
+    first = std::min(first, static_cast<std::uint32_t>(nodes_.size()));
+  }
   TraceOperand* operand_space(TraceNode& node, std::size_t count);
+  /// Once its operands are resolved.
+  void add_node(const TraceNode& node, std::uint32_t source);
+  void add_node(const TraceNode& node, std::uint32_t source, std::uint64_t signature);
+  std::uint64_t signature_of(std::size_t node) const;
   void append_from(const Trace& other, std::size_t node);
   void truncate(std::size_t nodes);
   void forget();
@@ -140,6 +166,7 @@ class Trace {
   std::vector<std::byte> attributes_;
   std::vector<std::shared_ptr<const kernels::LibraryCall>> calls_;
   std::vector<std::uint32_t> sources_;
+  std::vector<NodeNote> notes_;
 };
 
 }  // namespace spyre::lazy

@@ -22,12 +22,38 @@ namespace spyre::lazy {
 /// arbitrary code.
 using Retired = std::vector<std::shared_ptr<const void>>;
 
+/// An entry that may be the next one that is asked for. Says nothing once the cache has dropped any
+/// entry. A value.
+struct CacheHint {
+  void* entry = nullptr;
+  std::uint64_t generation = 0;
+};
+
 /// Bounded by bytes of keys and values; eviction is O(1). The hash only finds candidates: a hit has
 /// equal bytes. Values in use live on through their shared_ptr. Confined to the holder of the
 /// owner's lock.
 template <class Value> class VerifiedCache {
  public:
   explicit VerifiedCache(Bytes capacity) : capacity_(capacity) {}
+
+  /// The value that was found after the one of `before` when that was found last, if its key is
+  /// the one that `same` means; else null. A hit needs no key and no hash; `before` becomes it.
+  template <class Same> std::shared_ptr<Value> find_next(CacheHint& before, const Same& same) {
+    const Entry* last = entry_of(before);
+    Entry* entry = last != nullptr ? entry_of(last->next) : nullptr;
+    if (entry == nullptr || !same(std::span<const std::byte>(entry->key))) return nullptr;
+    if (entry->place != recency_.begin()) recency_.splice(recency_.begin(), recency_, entry->place);
+    ++counts_.hits;
+    ++predicted_;
+    before = {entry, generation_};
+    return entry->value;
+  }
+  /// After find or insert: what was found or stored comes after `before`, and becomes it.
+  void expect_latest_after(CacheHint& before) {
+    const CacheHint latest{&recency_.front(), generation_};
+    if (Entry* last = entry_of(before)) last->next = latest;
+    before = latest;
+  }
 
   /// The value stored under `key`, or null. Counts a hit or a miss.
   std::shared_ptr<Value> find(std::span<const std::byte> key) {
@@ -47,8 +73,13 @@ template <class Value> class VerifiedCache {
   void insert(std::span<const std::byte> key, std::shared_ptr<Value> value, Bytes value_bytes,
               Retired& retired) {
     const Hash128 hash = hash_of(key);
-    recency_.push_front(
-        {hash, {key.begin(), key.end()}, std::move(value), value_bytes + Bytes{key.size()}});
+    recency_.push_front({hash,
+                         {key.begin(), key.end()},
+                         std::move(value),
+                         value_bytes + Bytes{key.size()},
+                         {},
+                         {}});
+    recency_.front().place = recency_.begin();
     index_.emplace(hash, recency_.begin());
     counts_.bytes += recency_.front().bytes.count;
     ++counts_.entries;
@@ -60,10 +91,13 @@ template <class Value> class VerifiedCache {
     recency_.clear();
     index_.clear();
     counts_.entries = counts_.bytes = 0;
+    ++generation_;
   }
 
   kernels::CacheCounts counts() const { return counts_; }
-  void reset_counts() { counts_.hits = counts_.misses = counts_.evictions = 0; }
+  /// Hits of find_next, which are among the hits.
+  std::uint64_t predicted() const { return predicted_; }
+  void reset_counts() { counts_.hits = counts_.misses = counts_.evictions = predicted_ = 0; }
   void set_capacity(Bytes capacity, Retired& retired) {
     capacity_ = capacity;
     while (counts_.bytes > capacity_.count && recency_.size() > 1) evict_oldest(retired);
@@ -77,8 +111,14 @@ template <class Value> class VerifiedCache {
     std::vector<std::byte> key;
     std::shared_ptr<Value> value;
     Bytes bytes;
+    typename std::list<Entry>::iterator place;
+    CacheHint next;
   };
   using Place = typename std::list<Entry>::iterator;
+
+  Entry* entry_of(const CacheHint& hint) const {
+    return hint.generation == generation_ ? static_cast<Entry*>(hint.entry) : nullptr;
+  }
 
   Hash128 hash_of(std::span<const std::byte> key) const { return hash(key).masked(mask_bits_); }
   static bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -95,15 +135,18 @@ template <class Value> class VerifiedCache {
     counts_.bytes -= oldest->bytes.count;
     --counts_.entries;
     ++counts_.evictions;
+    ++generation_;
     retired.push_back(std::move(oldest->value));
     recency_.erase(oldest);
   }
 
   Bytes capacity_;
   unsigned mask_bits_ = 128;
+  std::uint64_t generation_ = 1;  // changes with every entry that goes
   std::list<Entry> recency_;
   std::unordered_multimap<Hash128, Place> index_;
   kernels::CacheCounts counts_;
+  std::uint64_t predicted_ = 0;
 };
 
 }  // namespace spyre::lazy

@@ -1,0 +1,89 @@
+// spyre/engine/ruling.cpp — a remembered call costs its key, its numbers and one record.
+#include "spyre/engine/ruling.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "spyre/engine/guard.h"
+#include "spyre/engine/runtime.h"
+
+namespace spyre::engine {
+namespace {
+
+std::atomic<std::uint64_t> made = 0;
+
+}  // namespace
+
+Ruling::Ruling(Judged call, const at::Tensor& out, bool fresh)
+    : op_(call.op),
+      info_(&kernels::op(call.op.op).info),
+      count_(call.inputs.size()),
+      places_(std::move(call.places)),
+      values_(std::move(call.values)),
+      device_(out.device().index()),
+      prepared_(prepare(call.op, call.inputs, out)) {
+  if (fresh) mold_.emplace(out);
+}
+
+void Ruling::check(Arguments arguments) const {
+  for (const NumberRule& rule : values_) rule.check(arguments[rule.argument].value());
+}
+
+void Ruling::resolve(Arguments arguments, Inputs& inputs) const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Argument& argument = arguments[places_[i]];
+    if (argument.on_device()) {
+      inputs[i].buffer = &buffer_of(*argument.tensor);
+      inputs[i].offset = argument.tensor->unsafeGetTensorImpl()->storage_offset();
+    } else {
+      inputs[i].bits = number_input(argument.value(), *info_, op_.compute).bits;
+    }
+  }
+}
+
+at::Tensor Ruling::record(Arguments arguments) {
+  check(arguments);
+  Inputs inputs;
+  resolve(arguments, inputs);
+  DeviceEntry& entry = Runtime::get().entry(device_);
+  return mold_->cast(
+      entry, entry.device.record(current_stream_on(device_), prepared_, used(inputs), source()));
+}
+
+bool Ruling::record(Arguments arguments, const at::Tensor& out) {
+  check(arguments);
+  Inputs inputs;
+  resolve(arguments, inputs);
+  const lazy::PreparedOperand output{.buffer = &buffer_of(out), .offset = out.storage_offset()};
+  for (std::size_t i = 0; i < count_; ++i)
+    if (inputs[i].buffer == output.buffer && !arguments[places_[i]].tensor->is_same(out))
+      return false;
+  output.buffer->device().record(current_stream_on(device_), prepared_, used(inputs), output,
+                                 source());
+  return true;
+}
+
+RulingMemo& RulingMemo::of_thread() {
+  static thread_local RulingMemo memo;
+  return memo;
+}
+
+Ruling* RulingMemo::find(const CallKey& key) {
+  Entry* entry = entries_[key.hash() % kPlaces].get();
+  if (entry == nullptr) return nullptr;
+  const std::span<const std::uint64_t> words = key.words();
+  if (!std::ranges::equal(entry->key, words)) return nullptr;
+  return &entry->ruling;
+}
+
+void RulingMemo::remember(const CallKey& key, Ruling ruling) {
+  made.fetch_add(1, std::memory_order_relaxed);
+  const std::span<const std::uint64_t> words = key.words();
+  entries_[key.hash() % kPlaces] = std::make_unique<Entry>(
+      Entry{std::vector<std::uint64_t>(words.begin(), words.end()), std::move(ruling)});
+}
+
+std::uint64_t rulings_made() { return made.load(std::memory_order_relaxed); }
+
+}  // namespace spyre::engine

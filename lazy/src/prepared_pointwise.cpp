@@ -1,0 +1,63 @@
+// spyre/lazy/prepared_pointwise.cpp — a node that is ready but for its buffers.
+#include "spyre/lazy/prepared_pointwise.h"
+
+#include "spyre/base/error.h"
+
+namespace spyre::lazy {
+
+PreparedPointwise::PreparedPointwise(const Pointwise& op) : sizes_(op.sizes) {
+  node_.kind = TraceNode::Kind::Pointwise;
+  node_.compute = op.compute;
+  node_.result = op.result;
+  node_.may_fault = op.may_fault;
+  node_.code = op.op.value;
+  node_.inputs = static_cast<std::uint16_t>(op.inputs.size());
+  node_.outputs = 1;
+  for (const Input& input : op.inputs) {
+    ensure(input.kind != Input::Kind::Iota, "counters are not prepared");
+    const bool number = input.kind == Input::Kind::Scalar;
+    if (number) numbers_ |= 1U << windows_.size();
+    const ElementType type = ElementType::of(number ? input.scalar : input.view.dtype);
+    windows_.push_back({.type = type, .strides = Dims(input.view.strides)});
+  }
+  windows_.push_back(
+      {.type = ElementType::of(op.output.dtype), .strides = Dims(op.output.strides)});
+  output_bytes_ = {static_cast<std::uint64_t>(sizes_.numel()) * size_of(op.output.dtype)};
+}
+
+TraceOperand Trace::use(PreparedPointwise& op, std::size_t operand, const PreparedOperand& value) {
+  PreparedPointwise::Window& window = op.windows_[operand];
+  if (window.serial != serial_ || window.offset != value.offset) {
+    window.index =
+        geometries_.intern(window.type, value.offset, op.sizes_.span(), window.strides.span());
+    window.serial = serial_;
+    window.offset = value.offset;
+    if (const std::uint64_t hash = geometries_.hash_of(window.index); hash != window.hash) {
+      window.hash = hash;
+      op.signature_ = 0;
+    }
+  }
+  return {index_of(*value.buffer), window.index};
+}
+
+void Trace::append(PreparedPointwise& op, std::span<const PreparedOperand> inputs,
+                   const PreparedOperand& output, std::uint32_t source) {
+  TraceNode node = op.node_;
+  node.first_param = static_cast<std::uint32_t>(params_.size());
+  TraceOperand* operands = operand_space(node, inputs.size() + 1);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (op.is_number(i)) {
+      params_.push_back(inputs[i].bits);
+      *operands++ = {TraceOperand::kScalar, op.windows_[i].type.dtype};
+    } else {
+      *operands++ = use(op, i, inputs[i]);
+    }
+  }
+  *operands = use(op, inputs.size(), output);
+  mark_written(*operands);
+  if (op.signature_ != 0) return add_node(node, source, op.signature_);
+  add_node(node, source);
+  op.signature_ = notes_.back().signature;
+}
+
+}  // namespace spyre::lazy
