@@ -125,6 +125,7 @@ void Device::State::launch(StreamState& s, Trace& trace,
                            const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
   const LaunchPlan& p = *plan;
   Flight& flight = s.next_flight();
+  flight.operations.clear();  // of a launch that was not accepted
   if (!p.steps.empty()) flight.place_buffers(plan, trace);
   count(p);
   if (p.steps.empty()) return trace.clear();
