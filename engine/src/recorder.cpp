@@ -224,6 +224,7 @@ const Vocabulary& words() {
                       .mul = id("mul"),
                       .ne = id("ne"),
                       .pow = id("pow"),
+                      .reciprocal = id("reciprocal"),
                       .rsqrt = id("rsqrt"),
                       .sqrt = id("sqrt"),
                       .square = id("square"),

@@ -40,7 +40,9 @@ Tensor softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
   const Row row(self, dim);
   if (self.numel() == 0) return at::empty_like(self, c10::MemoryFormat::Contiguous);
   const Tensor e = apply(words().exp, row.work, {row.shifted(self)});
-  return apply_contiguous(words().div, row.work, row.type, {e, row.sum(e)});
+  // One division a row: the sum is at least 1, so that its reciprocal neither overflows nor loses digits.
+  const Tensor share = apply(words().reciprocal, row.work, {row.sum(e)});
+  return apply_contiguous(words().mul, row.work, row.type, {e, share});
 }
 
 Tensor log_softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {

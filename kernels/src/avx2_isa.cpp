@@ -99,19 +99,33 @@ Lanes Avx2Isa::min_max(Micro op, const Lanes& a, const Lanes& b) {
   return select(unordered(a, b), sum, both);
 }
 
-/// In two factors, for exponents beyond those of normal numbers: the first product is exact.
+/// In two steps, for exponents beyond those of normal numbers: half of it is added to the exponent of `a`, which leaves
+/// a normal number; a product with two to the rest rounds once. Of a NaN, the conversion makes steps that change nothing.
 Lanes Avx2Isa::scale(const Lanes& a, const Lanes& b) {
-  const auto number = [](std::uint64_t n) { return constant(Lane::I32, n); };
+  constexpr int kFraction = 23;
   const x86::Vec exponent = emit2(Inst::kIdVcvtps2dq, reg(b, 0));
-  const x86::Vec half_exponent = emit3(Inst::kIdVpsrad, exponent, 1);
-  const x86::Vec rest = emit3(Inst::kIdVpsubd, exponent, half_exponent);
-  x86::Vec product = reg(a, 0);
-  for (const x86::Vec& power : {half_exponent, rest}) {
-    const x86::Vec biased = emit3(Inst::kIdVpaddd, power, rhs(number(127), 0));
-    product = emit3(Inst::kIdVmulps, product, emit3(Inst::kIdVpslld, biased, 23));
-  }
+  const x86::Vec half = emit3(Inst::kIdVpsrad, exponent, 1);
+  const x86::Vec rest = emit3(Inst::kIdVpsubd, exponent, half);
+  const x86::Vec part = emit3(Inst::kIdVpaddd, reg(a, 0), emit3(Inst::kIdVpslld, half, kFraction));
+  const x86::Vec biased = emit3(Inst::kIdVpaddd, rest, constant_operand(4, 127));
   Lanes result{.lane = Lane::F32, .width = 4};
-  result.part[0] = product;
+  result.part[0] = emit3(Inst::kIdVmulps, part, emit3(Inst::kIdVpslld, biased, kFraction));
+  return result;
+}
+
+Lanes Avx2Isa::round_bf16(const Lanes& a) {
+  constexpr std::uint64_t kHalf = 0x8000, kQuiet = 0x400000, kUpper = 0xffff0000U;
+  const x86::Vec x = reg(a, 0);
+  const x86::Vec odd =
+      emit3(Inst::kIdVpand, emit3(Inst::kIdVpsrld, x, 16), constant_operand(4, 1));
+  const x86::Vec biased = emit3(Inst::kIdVpaddd, x, constant_operand(4, kHalf - 1));
+  const x86::Vec rounded = emit3(Inst::kIdVpaddd, biased, odd);
+  const x86::Vec quiet = emit3(Inst::kIdVpor, x, constant_operand(4, kQuiet));
+  const x86::Vec nan = emit4(Inst::kIdVcmpps, x, x, 3);
+  const x86::Vec chosen = fresh();
+  cc.emit(Inst::kIdVblendvps, chosen, rounded, quiet, nan);
+  Lanes result{.lane = Lane::F32, .width = 4};
+  result.part[0] = emit3(Inst::kIdVpand, chosen, constant_operand(4, kUpper));
   return result;
 }
 

@@ -120,6 +120,21 @@ Lanes Avx512Isa::scale(const Lanes& a, const Lanes& b) {
   return each_part(Inst::kIdVscalefps, Lane::F32, a, b);
 }
 
+/// Half a unit more, or a bit less where the result would be even as it is; a NaN takes the place of what that makes of it.
+Lanes Avx512Isa::round_bf16(const Lanes& a) {
+  constexpr std::uint64_t kOddBit = 0x10000, kHalf = 0x8000, kUpper = 0xffff0000U;
+  constexpr std::uint64_t kNanToQuietNan = 0x22;  // by class of number: the response to a NaN is that NaN, made quiet
+  const x86::Vec x = reg(a, 0);
+  const x86::KReg odd = fresh_mask();
+  cc.emit(Inst::kIdVptestmd, odd, x, constant_operand(4, kOddBit));
+  const x86::Vec r = emit3(Inst::kIdVpaddd, x, constant_operand(4, kHalf - 1));
+  cc.k(odd).emit(Inst::kIdVpaddd, r, x, constant_operand(4, kHalf));
+  cc.emit(Inst::kIdVfixupimmps, r, x, constant_operand(4, kNanToQuietNan), Imm(0));
+  Lanes result{.lane = Lane::F32, .width = 4};
+  result.part[0] = emit3(Inst::kIdVpandd, r, constant_operand(4, kUpper));
+  return result;
+}
+
 Lanes Avx512Isa::unordered(const Lanes& a, const Lanes& b) {
   return compare_with(compare_instruction(a.lane), 0x03, a, b);
 }

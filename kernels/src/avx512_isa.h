@@ -20,6 +20,7 @@ class Avx512Isa final : public VectorIsa {
   Lanes compare(Micro op, const Lanes& a, const Lanes& b) override;
   Lanes min_max(Micro op, const Lanes& a, const Lanes& b) override;
   Lanes scale(const Lanes& a, const Lanes& b) override;
+  Lanes round_bf16(const Lanes& a) override;
   Lanes unordered(const Lanes& a, const Lanes& b) override;
   Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) override;
   Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) override;

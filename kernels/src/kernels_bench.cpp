@@ -83,7 +83,7 @@ KernelSpec softmax(DType type) {
   const std::uint16_t largest = b.reduce(Reduction::Max, type, type, x);
   const std::uint16_t e = b.apply("exp", DType::F32, {b.apply("sub", DType::F32, {x, largest})});
   const std::uint16_t total = b.reduce(Reduction::Sum, DType::F32, DType::F32, e);
-  b.store(b.apply("div", DType::F32, {e, total}), type);
+  b.store(b.apply("mul", DType::F32, {e, b.apply("reciprocal", DType::F32, {total})}), type);
   return b.spec();
 }
 

@@ -153,7 +153,7 @@ Lanes MicroEmitter::emit_one(const MicroInstruction& in) {
     case Micro::BitsToFloat:
     case Micro::BitsToInt: return reinterpret(a, in.lane);
     case Micro::RoundF16: return round_f16(a);
-    case Micro::RoundBF16: return round_bf16(a);
+    case Micro::RoundBF16: return isa_.round_bf16(a);
     case Micro::WrapI8:
     case Micro::WrapU8:
     case Micro::WrapI16: return wrap(in);
@@ -363,21 +363,6 @@ Lanes MicroEmitter::round_f16(const Lanes& a) {
   Lanes result{.lane = Lane::F32, .width = 4};
   result.part[0] = isa_.emit2(Inst::kIdVcvtph2ps, isa_.half(packed));
   return result;
-}
-
-Lanes MicroEmitter::round_bf16(const Lanes& a) {
-  const Lanes x = reinterpret(isa_.in_registers(a), Lane::I32);
-  const x86::Vec bits = isa_.reg(x, 0);
-  const auto number = [](std::uint64_t n) { return VectorIsa::constant(Lane::I32, n); };
-  Lanes shifted_bits{.lane = Lane::I32, .width = 4};
-  shifted_bits.part[0] = isa_.emit3(Inst::kIdVpsrld, bits, 16);
-  const Lanes odd = logic(Micro::And, shifted_bits, number(1));
-  const Lanes biased = isa_.each_part(Inst::kIdVpaddd, Lane::I32, x, number(0x7fff));
-  const Lanes rounded = isa_.each_part(Inst::kIdVpaddd, Lane::I32, biased, odd);
-  const Lanes quiet = logic(Micro::Or, x, number(0x400000));
-  const Lanes floats = reinterpret(x, Lane::F32);
-  const Lanes chosen = isa_.select(isa_.unordered(floats, floats), quiet, rounded);
-  return reinterpret(logic(Micro::And, chosen, number(0xffff0000U)), Lane::F32);
 }
 
 Lanes MicroEmitter::wrap(const MicroInstruction& in) {

@@ -60,7 +60,6 @@ class MicroEmitter {
   Lanes convert(const Lanes& a, Lane to);
   Lanes reinterpret(const Lanes& a, Lane to);
   Lanes round_f16(const Lanes& a);
-  Lanes round_bf16(const Lanes& a);
   Lanes wrap(const MicroInstruction& in);
 
   // micro_calls.cpp: what vectors cannot do.

@@ -84,6 +84,8 @@ class VectorIsa {
   virtual Lanes min_max(Micro op, const Lanes& a, const Lanes& b) = 0;
   /// a * 2^b; see Micro::Scale.
   virtual Lanes scale(const Lanes& a, const Lanes& b) = 0;
+  /// See Micro::RoundBF16.
+  virtual Lanes round_bf16(const Lanes& a) = 0;
   virtual Lanes unordered(const Lanes& a, const Lanes& b) = 0;
   virtual Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) = 0;
   virtual Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) = 0;
