@@ -116,8 +116,7 @@ Lanes Avx2Isa::scale(const Lanes& a, const Lanes& b) {
 Lanes Avx2Isa::round_bf16(const Lanes& a) {
   constexpr std::uint64_t kHalf = 0x8000, kQuiet = 0x400000, kUpper = 0xffff0000U;
   const x86::Vec x = reg(a, 0);
-  const x86::Vec odd =
-      emit3(Inst::kIdVpand, emit3(Inst::kIdVpsrld, x, 16), constant_operand(4, 1));
+  const x86::Vec odd = emit3(Inst::kIdVpand, emit3(Inst::kIdVpsrld, x, 16), constant_operand(4, 1));
   const x86::Vec biased = emit3(Inst::kIdVpaddd, x, constant_operand(4, kHalf - 1));
   const x86::Vec rounded = emit3(Inst::kIdVpaddd, biased, odd);
   const x86::Vec quiet = emit3(Inst::kIdVpor, x, constant_operand(4, kQuiet));

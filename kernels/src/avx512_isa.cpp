@@ -123,7 +123,8 @@ Lanes Avx512Isa::scale(const Lanes& a, const Lanes& b) {
 /// Half a unit more, or a bit less where the result would be even as it is; a NaN takes the place of what that makes of it.
 Lanes Avx512Isa::round_bf16(const Lanes& a) {
   constexpr std::uint64_t kOddBit = 0x10000, kHalf = 0x8000, kUpper = 0xffff0000U;
-  constexpr std::uint64_t kNanToQuietNan = 0x22;  // by class of number: the response to a NaN is that NaN, made quiet
+  constexpr std::uint64_t kNanToQuietNan =
+      0x22;  // by class of number: the response to a NaN is that NaN, made quiet
   const x86::Vec x = reg(a, 0);
   const x86::KReg odd = fresh_mask();
   cc.emit(Inst::kIdVptestmd, odd, x, constant_operand(4, kOddBit));

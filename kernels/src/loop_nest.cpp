@@ -212,13 +212,15 @@ std::vector<Lanes> LoopNest::new_states() const {
 void LoopNest::reset_states(std::uint16_t pass, std::vector<Lanes>& states) {
   for (const LoweredReduction& r : kernel_.reductions) {
     if (r.pass != pass) continue;
-    for (std::size_t k = 0; k < r.states.size(); ++k) {
-      Lanes& state = states[state_index(static_cast<std::uint16_t>(r.first_state + k))];
-      const x86::Vec identity = isa_.materialise(state.width, r.states[k].identity);
-      for (std::size_t p = 0; p < state.parts(); ++p)
-        cc_.emit(Inst::kIdVmovaps, state.part[p], identity);
-    }
+    for (std::size_t k = 0; k < r.states.size(); ++k)
+      reset_state(r.states[k], states[state_index(static_cast<std::uint16_t>(r.first_state + k))]);
   }
+}
+
+void LoopNest::reset_state(const StateRule& rule, Lanes& state) {
+  const x86::Vec identity = isa_.materialise(state.width, rule.identity);
+  for (std::size_t p = 0; p < state.parts(); ++p)
+    cc_.emit(Inst::kIdVmovaps, state.part[p], identity);
 }
 
 x86::Gp LoopNest::min_with_lanes(const x86::Gp& left) {

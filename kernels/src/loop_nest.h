@@ -81,6 +81,8 @@ class LoopNest {
   /// Running states: registers that live through a loop, for the reductions of one pass.
   std::vector<Lanes> new_states() const;
   void reset_states(std::uint16_t pass, std::vector<Lanes>& states);
+  void reset_state(const StateRule& rule, Lanes& state);
+  void update_state(Lanes& state, const Lanes& value, const Active& active);
   std::size_t state_index(std::uint16_t value) const {
     return value - kernel_.spec.steps.size() - 1U;
   }
@@ -119,7 +121,6 @@ class LoopNest {
   void open_cursor(std::uint16_t argument);
   std::size_t slot_of(std::uint16_t step) const;
   void open_slot(std::uint16_t step);
-  void update_state(Lanes& state, const Lanes& value, const Active& active);
 };
 
 std::unique_ptr<LoopNest> make_pointwise_loop(const LoweredKernel& kernel, VectorIsa& isa,

@@ -82,7 +82,10 @@ class Lowering {
       lower_points(p);
     }
     lower_results(plan_.passes, out_.after);
-    for (LoweredReduction& r : out_.reductions) lower_combine(r);
+    for (LoweredReduction& r : out_.reductions) {
+      lower_combine(r);
+      if (r.in_runs) lower_end_of_run(r);
+    }
     hoist_invariants(out_);
     return std::move(out_);
   }
@@ -99,6 +102,8 @@ class Lowering {
       r.pass = static_cast<std::uint16_t>(plan_.pass[i] - 1);
       r.first_state = next;
       r.states = state_rules(step(i).reduction, step(i).compute);
+      r.in_runs = spec_.form == Form::Row && adds_in_runs(step(i).reduction, step(i).compute);
+      if (r.in_runs) r.states.push_back(kRunTotal);
       next = static_cast<std::uint16_t>(next + r.states.size());
       out_.reductions.push_back(std::move(r));
     }
@@ -166,10 +171,10 @@ class Lowering {
     return state;
   }
 
-  static void publish_states(Segment& segment, const LoweredReduction& r,
+  static void publish_states(Segment& segment, std::uint16_t first,
                              const std::vector<Value>& state) {
     for (std::size_t k = 0; k < state.size(); ++k)
-      segment.results.push_back({static_cast<std::uint16_t>(r.first_state + k), state[k].index});
+      segment.results.push_back({static_cast<std::uint16_t>(first + k), state[k].index});
   }
 
   Value outcome(Builder& b, std::uint16_t number) const {
@@ -218,7 +223,10 @@ class Lowering {
       if (step(s.inputs[0]).result != s.compute) x = b.builder().convert_to(x, s.compute);
       const Value position = b.builder().input(out_.position_value(), Lane::I64);
       const std::vector<Value> state = state_inputs(b.builder(), r, r.first_state);
-      publish_states(segment, r, accumulate(b.builder(), s.reduction, x, position, state));
+      if (r.in_runs) publish_states(segment, run_total(r), {b.builder().add(state[1], x)});
+      else
+        publish_states(segment, r.first_state,
+                       accumulate(b.builder(), s.reduction, x, position, state));
     }
     for (std::size_t i = 0; i < spec_.steps.size(); ++i)
       if (stores_in(p, i)) b.store(static_cast<std::uint16_t>(i));
@@ -228,7 +236,19 @@ class Lowering {
     Builder b(r.combine.program);
     const std::vector<Value> left = state_inputs(b, r, r.first_state);
     const std::vector<Value> right = state_inputs(b, r, out_.partner(r.first_state));
-    publish_states(r.combine, r, combine(b, step(r.step).reduction, left, right));
+    publish_states(r.combine, r.first_state, combine(b, step(r.step).reduction, left, right));
+    remove_dead(r.combine);
+  }
+
+  static std::uint16_t run_total(const LoweredReduction& r) {
+    return static_cast<std::uint16_t>(r.first_state + 1);
+  }
+
+  void lower_end_of_run(LoweredReduction& r) const {
+    Builder b(r.end_run.program);
+    const std::vector<Value> state = state_inputs(b, r, r.first_state);
+    publish_states(r.end_run, r.first_state,
+                   accumulate(b, step(r.step).reduction, state[1], Value{}, state));
   }
 
   const KernelSpec& spec_;

@@ -1,7 +1,7 @@
 // spyre/kernels/row_program.cpp — passes over one row at a time, with reductions between them.
 //
 // Lane i of 16 takes elements i, i + 16, …; an instruction set with 8 lanes keeps two groups of running states,
-// so the order of every sum is the same on both.
+// so the order of every sum is the same on both. Where a sum adds in runs, a turn of the loop is one run of each lane.
 #include <algorithm>
 #include <cstddef>
 
@@ -50,6 +50,11 @@ class RowProgram final : public LoopNest {
     cc_.jnz(next_row);
   }
 
+  bool in_runs(std::uint16_t pass) const {
+    return std::ranges::any_of(
+        kernel_.reductions, [&](const LoweredReduction& r) { return r.pass == pass && r.in_runs; });
+  }
+
   /// Registers that hold running states through a pass, for `vectors` vectors side by side.
   int state_registers(std::uint16_t pass, int vectors) const {
     int registers = 0;
@@ -65,20 +70,21 @@ class RowProgram final : public LoopNest {
   int abreast(std::uint16_t pass) const {
     const Segment& points = kernel_.passes[pass].points;
     const int few = side_by_side(points, state_registers(pass, groups()));
-    return side_by_side(points, state_registers(pass, std::max(few, groups())));
+    const int vectors = side_by_side(points, state_registers(pass, std::max(few, groups())));
+    return in_runs(pass) ? std::min(vectors, kRun * groups()) : vectors;
   }
 
   /// Vectors in one turn of the main loop: at least one of each group.
   int vectors_of(std::uint16_t pass) const {
     const int vectors = abreast(pass);
-    return vectors == 0 ? 0 : std::max(vectors, groups());
+    if (vectors == 0) return 0;
+    return in_runs(pass) ? kRun * groups() : std::max(vectors, groups());
   }
 
   /// One set per vector of a turn; reductions with a fixed order share those of their group.
   void make_states() {
     int copies = groups();
-    for (std::uint16_t p = 0; p < kernel_.passes.size(); ++p)
-      copies = std::max(copies, vectors_of(p));
+    for (std::uint16_t p = 0; p < kernel_.passes.size(); ++p) copies = std::max(copies, abreast(p));
     for (int copy = 0; copy < copies; ++copy) {
       states_.push_back(new_states());
       if (copy < groups()) continue;
@@ -118,14 +124,61 @@ class RowProgram final : public LoopNest {
       cc_.mov(position_, 0);
     }
     prepare_prefetch(pass);
-    emit_along(left, vectors_of(pass), groups(), [&](int vectors, int phase, const Active& active) {
-      if (active.all) prefetch(vectors);
-      const int width = std::min(vectors, std::max(abreast(pass), 1));
-      for (int first = phase; first < phase + vectors; first += width)
-        emit_block(points, first, width, active);
-    });
+    if (in_runs(pass) && vectors_of(pass) == 0) {
+      emit_run_by_run(left, pass);
+    } else {
+      emit_turns(left, pass);
+    }
     for (const LoweredReduction& r : kernel_.reductions)
       if (r.pass == pass) fold(r);
+  }
+
+  void emit_turns(const x86::Gp& left, std::uint16_t pass) {
+    const Segment& points = kernel_.passes[pass].points;
+    const int most = std::max(abreast(pass), 1);
+    const int sets = std::max(most, groups());
+    emit_along(left, vectors_of(pass), groups(), [&](int vectors, int phase, const Active& active) {
+      if (active.all) prefetch(vectors);
+      const int width = std::min(vectors, most);
+      for (int first = phase; first < phase + vectors; first += width)
+        emit_block(points, first % sets, width, active);
+      if (active.all) end_runs(pass);
+    });
+    end_runs(pass);
+  }
+
+  /// A pass that has no main loop: the masked one, over as many points as runs take.
+  void emit_run_by_run(const x86::Gp& left, std::uint16_t pass) {
+    const asmjit::Label next_run = cc_.newLabel();
+    const x86::Gp points = cc_.newInt64();
+    const x86::Gp most = cc_.newInt64();
+    cc_.bind(next_run);
+    cc_.mov(points, left);
+    cc_.mov(most, kRun * kReductionLanes);
+    cc_.cmp(points, most);
+    cc_.cmovg(points, most);
+    emit_turns(points, pass);
+    cc_.sub(left, most);
+    cc_.jg(next_run);
+  }
+
+  /// Adds the total of each group's run to its sum, and starts the next.
+  void end_runs(std::uint16_t pass) {
+    for (const LoweredReduction& r : kernel_.reductions) {
+      if (r.pass != pass || !r.in_runs) continue;
+      for (int group = 0; group < groups(); ++group)
+        end_run(r, states_[static_cast<std::size_t>(group)]);
+    }
+  }
+
+  void end_run(const LoweredReduction& r, std::vector<Lanes>& states) {
+    const std::size_t mark = isa_.mark();
+    const std::size_t sum = state_index(r.first_state);
+    for (std::size_t k = 0; k < r.states.size(); ++k) values_[r.first_state + k] = states[sum + k];
+    const std::vector<Lanes> made = micro_.emit(r.end_run, values_, Active{});
+    update_state(states[sum], made[r.end_run.results[0].position], Active{});
+    reset_state(kRunTotal, states[sum + 1]);
+    isa_.release_since(mark, [](const x86::Reg&) { return false; });
   }
 
   void emit_block(const Segment& points, int first_set, int vectors, const Active& active) {
@@ -192,7 +245,7 @@ class RowProgram final : public LoopNest {
 
   std::vector<Lanes> states_of(const LoweredReduction& r, std::size_t set) const {
     std::vector<Lanes> state;
-    for (std::size_t k = 0; k < r.states.size(); ++k)
+    for (std::size_t k = 0; k < r.combine.results.size(); ++k)
       state.push_back(states_[set][state_index(static_cast<std::uint16_t>(r.first_state + k))]);
     return state;
   }

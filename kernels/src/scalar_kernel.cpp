@@ -5,6 +5,7 @@
 // is no scheduling, no fusion of passes and no shared code with the emitters beyond the op boundary, apply().
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
 #include "accumulator.h"
@@ -12,6 +13,7 @@
 #include "spyre/base/text.h"
 #include "spyre/kernels/interpreter.h"
 #include "spyre/kernels/kernel.h"
+#include "spyre/kernels/reduction_rule.h"
 #include "storage_cell.h"
 
 namespace spyre::kernels {
@@ -22,6 +24,23 @@ constexpr std::size_t kReductionLanes = 16;
 /// Launches carry addresses as numbers.
 std::byte* element(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+/// Each lane's elements in runs of kRun, added in float32; the lanes stay interleaved.
+std::vector<std::uint64_t> run_totals(const std::vector<std::uint64_t>& cells) {
+  std::vector<std::uint64_t> totals;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t group = i / kReductionLanes;
+    if (group % kRun == 0) {
+      totals.push_back(cells[i]);
+      continue;
+    }
+    std::uint64_t& total = totals[group / kRun * kReductionLanes + i % kReductionLanes];
+    total =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(static_cast<std::uint32_t>(total)) +
+                                     std::bit_cast<float>(static_cast<std::uint32_t>(cells[i])));
+  }
+  return totals;
 }
 
 /// What a step does to its inputs, which the program numbers by their place in `inputs`. A value.
@@ -131,9 +150,10 @@ class Run {
   /// 16 interleaved lanes, folded pairwise.
   void reduce_row(std::size_t step, std::size_t lanes) {
     const Step& s = spec_.steps[step];
-    const std::vector<std::uint64_t> cells = evaluated(step, lanes);
+    std::vector<std::uint64_t> cells = evaluated(step, lanes);
+    if (adds_in_runs(s.reduction, s.compute)) cells = run_totals(cells);
     std::vector<Accumulator> state(kReductionLanes, Accumulator(s.reduction, s.compute));
-    for (std::size_t i = 0; i < lanes; ++i)
+    for (std::size_t i = 0; i < cells.size(); ++i)
       state[i % kReductionLanes].add(cells[i], static_cast<std::int64_t>(i));
     for (std::size_t half = kReductionLanes / 2; half > 0; half /= 2)
       for (std::size_t i = 0; i < half; ++i) state[i].merge(state[i + half]);

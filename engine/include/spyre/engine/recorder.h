@@ -63,8 +63,8 @@ at::Tensor reduce(const Reducing& how, const at::Tensor& input, bool keep);
 
 /// Ids of the table's ops that composite operators use.
 struct Vocabulary {
-  OpId abs, add, add_scaled, affine, copy, div, exp, isnan, log, lt, mul, ne, pow, reciprocal, rsqrt,
-      sqrt, square, sub, where;
+  OpId abs, add, add_scaled, affine, copy, div, exp, isnan, log, lt, mul, ne, pow, reciprocal,
+      rsqrt, sqrt, square, sub, where;
 };
 const Vocabulary& words();
 

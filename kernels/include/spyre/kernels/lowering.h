@@ -61,7 +61,9 @@ struct LoweredReduction {
   std::uint16_t pass = 0;
   std::uint16_t first_state = 0;  // kernel value of its first state
   std::vector<StateRule> states;
-  Segment combine;  // reads states and their partners, results are the new states
+  Segment combine;       // reads states and their partners, results are the new states
+  bool in_runs = false;  // the second state is a run's total
+  Segment end_run;       // adds it to the first
 };
 
 /// One walk over the points of a row (Row), of a column (Column), or of everything (Pointwise).

@@ -112,7 +112,8 @@ template <Operator... Ops> struct OpList {
 /// The input is converted to the step's `compute` type first (sum(x, dtype=…)), the outcome to its `result`.
 /// Floats accumulate in float64, integers in int64, so the order below decides the bits, and it depends on
 /// the shape alone: 16 interleaved lanes along a row (lane = index mod 16), lanes folded pairwise (8, 4, 2, 1);
-/// down a column in index order. Sum starts from +0, Prod from 1. Max and Min: NaN wins. ArgMax and ArgMin:
+/// down a column in index order. A lane's sum of float32 takes its elements in runs of four, added in float32
+/// first (kRun in reduction_rule.h). Sum starts from +0, Prod from 1. Max and Min: NaN wins. ArgMax and ArgMin:
 /// the first NaN, else the first extreme. Any and All: NaN counts as true.
 enum class Reduction : std::uint8_t { Sum, Prod, Max, Min, ArgMax, ArgMin, Any, All };
 std::string_view name_of(Reduction r);

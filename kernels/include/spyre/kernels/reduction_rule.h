@@ -17,6 +17,15 @@ struct StateRule {
 
 std::vector<StateRule> state_rules(Reduction r, DType compute);
 
+/// Elements of a lane that a sum of float32 along a row adds in float32 before their total joins the float64 state: a
+/// conversion for each run instead of each element (ADR 0019).
+constexpr int kRun = 4;
+constexpr bool adds_in_runs(Reduction r, DType compute) {
+  return r == Reduction::Sum && lane_of(compute) == Lane::F32;
+}
+/// The total of a run: starts where adding changes nothing, not even the sign of a zero.
+constexpr StateRule kRunTotal{Lane::F32, 0x80000000U};
+
 /// The state after one more element: `x` in the compute type, at I64 `position` along the reduced dimension.
 std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position,
                               std::span<const Value> state);
