@@ -18,7 +18,7 @@ struct StateRule {
 std::vector<StateRule> state_rules(Reduction r, DType compute);
 
 /// Elements of a lane that a sum of float32 along a row adds in float32 before their total joins the float64 state: a
-/// conversion for each run instead of each element (ADR 0019).
+/// conversion for each run instead of each element (ADR 0017).
 constexpr int kRun = 4;
 constexpr bool adds_in_runs(Reduction r, DType compute) {
   return r == Reduction::Sum && lane_of(compute) == Lane::F32;
