@@ -76,7 +76,9 @@ Tensor& cat_out(const at::ITensorListRef& list, std::int64_t dim, Tensor& out) {
   at::assert_no_internal_overlap(out);
   for (const Tensor& t : list) at::assert_no_overlap(out, t);
   const Tensor joined = engine::cat(list, dim);
-  check_can_cast(joined.scalar_type(), out.scalar_type());
+  TORCH_CHECK_TYPE(c10::canCast(joined.scalar_type(), out.scalar_type()),
+                   "torch.cat(): input types can't be cast to the desired output type ",
+                   out.scalar_type());
   resize_output(out, dims_of(joined.sizes()), dims_of(joined.strides()));
   return out.copy_(joined);
 }

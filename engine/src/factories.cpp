@@ -63,9 +63,10 @@ Tensor& zero(Tensor& self) {
   return self;
 }
 
-/// Resizes a one-dimensional `out`, with PyTorch's warning if it held something else.
+/// Resizes a one-dimensional `out`, with PyTorch's warning if it held something else. Raises if its elements overlap.
 void resize_range(Tensor& out, std::int64_t size) {
   if (out.numel() != size) at::native::resize_output(out, {size});
+  at::assert_no_internal_overlap(out);
 }
 
 Tensor& arange(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
@@ -108,8 +109,8 @@ Tensor& linspace(const Scalar& start, const Scalar& end, std::int64_t steps, Ten
 }
 
 Tensor& eye(std::int64_t rows, std::int64_t columns, Tensor& out) {
-  if (columns < 0) columns = rows;
   TORCH_CHECK(rows >= 0, "n must be greater or equal to 0, got ", rows);
+  TORCH_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
   at::native::resize_output(out, {rows, columns});
   if (!fits(out)) return on_host<ATEN_OP2(eye, m_out)>::call(rows, columns, out), out;
   const std::array<Operand, 1> zero{Scalar(0)};
@@ -117,7 +118,7 @@ Tensor& eye(std::int64_t rows, std::int64_t columns, Tensor& out) {
   return out;
 }
 
-Tensor& square_eye(std::int64_t rows, Tensor& out) { return eye(rows, -1, out); }
+Tensor& square_eye(std::int64_t rows, Tensor& out) { return eye(rows, rows, out); }
 
 /// Bool, true where column - row is on the kept side of `diagonal`.
 Tensor triangle(const Tensor& self, std::string_view comparison, std::int64_t diagonal) {

@@ -4,6 +4,7 @@
 #include <ATen/core/enum_tag.h>
 #include <torch/library.h>
 
+#include "dense_outputs.h"
 #include "fallback_arguments.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
@@ -46,6 +47,7 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   check_kernel(op);
   count_and_apply_policy(c10::toString(op.operator_name()));
   const Bytes changed = bytes_written(op, *stack);
+  const DenseOutputs outputs(op, *stack);
   HostViews views(reason_for(op));
   arguments_to_host(op, *stack, device, views);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
@@ -53,10 +55,16 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   results_to_device(op, *stack, device, views);
   // New results are uploads, which have a price of their own.
   lazy_device(device).price_host_work(current_stream(device), {views.bytes_viewed()}, changed);
+  outputs.deliver(*stack);
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  // PyTorch's kernel for all devices looks up code for each device, and knows only its own.
+  m.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
 }
 
 }  // namespace spyre::engine

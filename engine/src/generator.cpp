@@ -8,8 +8,6 @@
 #include <mutex>
 #include <vector>
 
-#include "spyre/base/error.h"
-#include "spyre/base/text.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/runtime.h"
 
@@ -101,10 +99,8 @@ PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device d
                     std::uint64_t count) {
   const bool given = generator.has_value() && generator->defined();
   at::Generator used = given ? *generator : default_generator(device.index());
-  if (used.device().type() != c10::DeviceType::PrivateUse1) {
-    throw TypeMismatch(
-        str("expected a 'spyre' device type for generator but found '", used.device().str(), "'"));
-  }
+  TORCH_CHECK(used.device().is_privateuseone(),
+              "Expected a 'spyre' device type for generator but found '", used.device(), "'");
   auto* own = used.get<Generator>();
   const std::lock_guard lock(own->mutex_);
   return own->take(count);

@@ -66,7 +66,7 @@ bool alike(Operands operands) {
 
 /// Ops of which CPU refuses some calls with a second input below 0.
 bool refuses_negatives(const OpInfo& info) {
-  return info.name == "hardtanh" || info.name == "int_pow";
+  return info.name == "hardtanh" || info.name == "int_pow" || info.name == "softshrink";
 }
 
 bool is_negative(const c10::Scalar& number) { return !number.isComplex() && number.toDouble() < 0; }
@@ -85,7 +85,7 @@ bool refused_by_cpu(const OpInfo& info, Operands operands) {
            (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
   if (!refuses_negatives(info) || operands[1].promoting() != nullptr) return false;
   return is_negative(operands[1].number()) &&
-         (info.name == "int_pow" || operands[0].tensor().scalar_type() == c10::kByte);
+         (info.name != "hardtanh" || operands[0].tensor().scalar_type() == c10::kByte);
 }
 
 /// True if a 0-dimensional operand is no value of the reduced float `compute`: CPU's kernels that keep scalars wide
@@ -268,7 +268,8 @@ bool PointwiseOverload::in_place(Arguments arguments, const CallKey& key,
   return true;
 }
 
-bool PointwiseOverload::out(Arguments arguments, const CallKey& key, const at::Tensor& out) const {
+bool PointwiseOverload::out(Arguments arguments, const CallKey& key, const at::Tensor& out,
+                            c10::function_ref<void()> try_types) const {
   const Inputs inputs = collect(arguments);
   const std::optional<Choice> choice = row_for(inputs.get(), arguments);
   if (!choice || !native_type(out.scalar_type())) return false;
@@ -277,7 +278,7 @@ bool PointwiseOverload::out(Arguments arguments, const CallKey& key, const at::T
     if (o.on_device()) list.push_back(&o.tensor());
   const TensorRefs tensors(list.data(), list.size());
   check_same_device(tensors, out.device());
-  check_can_cast(choice->returned, out.scalar_type());
+  if (choice->returned != out.scalar_type()) try_types();
   const Dims sizes = broadcast_sizes(tensors);
   const bool fits = out.sizes() == as_array(sizes);
   const auto is_read = [&](const at::Tensor* t) { return t->is_same(out); };

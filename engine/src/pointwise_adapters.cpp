@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "cpu_trial.h"
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/fallback.h"
 #include "spyre/engine/pointwise.h"
@@ -52,11 +53,13 @@ struct PointwiseForm : c10::OperatorKernel {
     return (known != nullptr && known->record(arguments, self)) ||
            overload->in_place(arguments, key, self);
   }
-  bool out(Arguments arguments, const at::Tensor& out) const {
+  /// `stack`: gives the call as boxed arguments.
+  bool out(Arguments arguments, const at::Tensor& out,
+           c10::function_ref<torch::jit::Stack()> stack) const {
     const CallKey key = key_of(arguments);
     Ruling* const known = RulingMemo::of_thread().find(key);
     return (known != nullptr && known->record(arguments, out)) ||
-           overload->out(arguments, key, out);
+           overload->out(arguments, key, out, [&] { try_types_on_cpu(handle, stack()); });
   }
 
   Overload overload;
@@ -87,7 +90,8 @@ template <class... Args> struct Out final : PointwiseForm {
   using PointwiseForm::PointwiseForm;
   at::Tensor& operator()(Args... args, at::Tensor& out) {
     return bounded([&]() -> at::Tensor& {
-      if (!this->out(as_arguments(args..., out), out)) on_host(handle, args..., out);
+      const auto stack = [&] { return torch::jit::Stack{args..., out}; };
+      if (!this->out(as_arguments(args..., out), out, stack)) on_host(handle, args..., out);
       return out;
     });
   }
@@ -113,7 +117,9 @@ struct Boxed final : PointwiseForm {
     const BoxedArguments arguments(values);
     if (form == Form::Functional) return functional(arguments.get(), result);
     result = (form == Form::InPlace ? values.front() : values.back()).toTensor();
-    return form == Form::InPlace ? in_place(arguments.get(), result) : out(arguments.get(), result);
+    if (form == Form::InPlace) return in_place(arguments.get(), result);
+    return out(arguments.get(), result,
+               [&] { return torch::jit::Stack(values.begin(), values.end()); });
   }
 
   Form form;

@@ -9,6 +9,8 @@
 
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
+#include "spyre/engine/error_boundary.h"
+#include "spyre/engine/fallback.h"
 #include "spyre/engine/shape_rules.h"
 
 namespace spyre::engine {
@@ -75,37 +77,43 @@ std::optional<c10::OperatorHandle> find_in_place_form(const c10::OperatorHandle&
   return std::nullopt;
 }
 
-/// An out form: the functional form, then a copy. PyTorch's structured kernels check types the same
-/// way.
+/// An out form: the functional form, then a copy. Where CPU would not just copy, it has the say.
 struct OutByCopy final : c10::OperatorKernel {
   explicit OutByCopy(c10::OperatorHandle f)
       : functional(f), dtype(f.schema().argumentIndexWithName("dtype")) {}
 
-  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    const auto call = torch::jit::last(*stack, op.schema().arguments().size());
+    torch::jit::Stack given(call.begin(), call.end());
     const std::size_t count = functional.schema().returns().size();
-    std::vector<at::Tensor> outs;
-    for (const c10::IValue& value : torch::jit::last(*stack, count))
-      outs.push_back(value.toTensor());
-    torch::jit::drop(*stack, count);
-    choose_type(*stack, outs.front());
+    const std::vector<c10::IValue> outs = torch::jit::pop(*stack, count);
+    choose_type(*stack, outs.front().toTensor());
     functional.callBoxed(stack);
-    for (std::size_t i = 0; i < count; ++i)
-      store(torch::jit::peek(*stack, i, count).toTensor(), outs[i]);
-    torch::jit::drop(*stack, count);
-    for (at::Tensor& out : outs) torch::jit::push(*stack, std::move(out));
+    const std::vector<c10::IValue> results = torch::jit::pop(*stack, count);
+    const bool alike = std::ranges::equal(results, outs, {}, type_of, type_of);
+    if (!alike) {
+      bounded([&] { fall_back(op, &given); });
+    } else {
+      for (std::size_t i = 0; i < count; ++i) store(results[i].toTensor(), outs[i].toTensor());
+    }
+    stack->insert(stack->end(), outs.begin(), outs.end());
   }
 
-  /// Without a `dtype` argument, the result has the type of `out`.
+  static c10::ScalarType type_of(const c10::IValue& value) {
+    return value.toTensor().scalar_type();
+  }
+
+  /// Without a `dtype` argument, the result has the type of `out`; but norms of complex numbers are real by themselves.
   void choose_type(torch::jit::Stack& stack, const at::Tensor& out) const {
     if (!dtype) return;
     const std::size_t count = functional.schema().arguments().size();
+    const bool same_kind =
+        torch::jit::peek(stack, 0, count).toTensor().is_complex() == out.is_complex();
     c10::IValue& given = torch::jit::peek(stack, static_cast<std::size_t>(*dtype), count);
-    if (given.isNone()) given = out.scalar_type();
+    if (given.isNone() && same_kind) given = out.scalar_type();
   }
 
   static void store(const at::Tensor& result, const at::Tensor& out) {
-    TORCH_CHECK(result.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ",
-                result.dtype(), ", but got ", out.dtype(), " instead");
     resize_output(out, dims_of(result.sizes()), dims_of(result.strides()));
     out.copy_(result);
   }
@@ -114,18 +122,20 @@ struct OutByCopy final : c10::OperatorKernel {
   std::optional<int> dtype;
 };
 
-/// An in-place form: the functional form, then a copy.
+/// An in-place form: the functional form, then a copy. Where CPU would not just copy, it has the say.
 struct InPlaceByCopy final : c10::OperatorKernel {
   explicit InPlaceByCopy(c10::OperatorHandle f) : functional(f) {}
 
-  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
-    const at::Tensor self =
-        torch::jit::peek(*stack, 0, functional.schema().arguments().size()).toTensor();
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    const auto call = torch::jit::last(*stack, op.schema().arguments().size());
+    torch::jit::Stack given(call.begin(), call.end());
+    const at::Tensor self = given.front().toTensor();
     functional.callBoxed(stack);
     const at::Tensor result = torch::jit::pop(*stack).toTensor();
-    check_can_cast(result.scalar_type(), self.scalar_type());
-    check_inplace_shape(self, dims_of(result.sizes()));
-    self.copy_(result);
+    const bool fits =
+        c10::canCast(result.scalar_type(), self.scalar_type()) && result.sizes() == self.sizes();
+    if (fits) self.copy_(result);
+    else bounded([&] { fall_back(op, &given); });
     torch::jit::push(*stack, self);
   }
 

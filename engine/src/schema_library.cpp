@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "dense_outputs.h"
 #include "schema_arguments.h"
 #include "schema_shapes.h"
 #include "spyre/base/error.h"
@@ -78,7 +79,11 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
       : row_(row), out_(std::move(out)), shapes_(shapes) {}
 
   void operator()(const OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-    bounded([&] { serve(op, *stack); });
+    bounded([&] {
+      const DenseOutputs outputs(op, *stack);
+      serve(op, *stack);
+      outputs.deliver(*stack);
+    });
   }
 
  private:

@@ -17,8 +17,9 @@ constexpr std::int64_t kEnoughPanels = 8;        // fewer leave cores idle,
 constexpr std::uint64_t kTinyMacs = 1ULL << 20;  // unless one core runs it all anyway
 constexpr Bytes kAlignment = 64_B;
 
-bool is_product(const Graph& graph, const Group& group) {
-  return group.library && graph.nodes[group.nodes.front()].rows.batches != 0;
+/// A product that can be computed some rows at a time; a panel never spans two matrices, so one row each is not enough.
+bool has_panels(const Graph& graph, const Group& group) {
+  return group.library && graph.nodes[group.nodes.front()].rows.rows > 1;
 }
 
 const Node& node_of(const Graph& graph, const Group& group) {
@@ -50,14 +51,14 @@ std::int64_t extent_in_bytes(const Dims& extents, const Dims& strides, std::int6
 }  // namespace
 
 bool ChainDraft::has_rows(const Graph& graph, const Group& group) {
-  return is_product(graph, group) && rows_of(node_of(graph, group)).numel() > 1;
+  return has_panels(graph, group);
 }
 
 ChainDraft::ChainDraft(const Graph& graph, const Group& product)
     : graph_(graph), rows_(rows_of(node_of(graph, product))) {}
 
 std::optional<Dims> ChainDraft::rows_with(const Group& group) const {
-  if (is_product(graph_, group)) {
+  if (has_panels(graph_, group)) {
     const Dims theirs = rows_of(node_of(graph_, group));
     return theirs.numel() == rows_.numel() ? common_refinement(rows_, theirs) : std::nullopt;
   }

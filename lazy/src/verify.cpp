@@ -101,10 +101,14 @@ void verify_kernel(const Group& group, std::size_t g) {
     require_group(extent >= 1, g, "has an empty loop");
 }
 
-void verify_chain(const Chain& chain, std::size_t g) {
+void verify_chain(const Graph& graph, const Chain& chain, std::size_t g) {
   require_group(!chain.rows.empty() && chain.panel_rows > 0, g, "is a chain without rows");
   for (const Stage& stage : chain.stages) {
-    if (stage.group.library) continue;
+    if (stage.group.library) {
+      const std::int64_t rows = graph.nodes[stage.group.nodes.front()].rows.rows;
+      require_group(rows != 0 && rows % chain.rows.back() == 0, g, "has panels of two matrices");
+      continue;
+    }
     verify_kernel(stage.group, g);
     require_group(stage.row_strides.size() == stage.group.bindings.size(), g,
                   "has a stage without row strides");
@@ -127,7 +131,7 @@ void verify(const Plan& plan) {
                     str("shares a kernel with %", n, ", which may fault"));
       group_of[n] = g;
     }
-    if (const auto& chain = plan.groups[g].chain) verify_chain(*chain, g);
+    if (const auto& chain = plan.groups[g].chain) verify_chain(plan.graph, *chain, g);
     else if (!plan.groups[g].library) verify_kernel(plan.groups[g], g);
   }
   const Dependences dependences(plan.graph);

@@ -83,7 +83,27 @@ def unary(machine: Machine, a: int, b: int, c: int) -> None:
     machine.keep(UNARY[b % len(UNARY)](machine.pick(a)))
 
 
-BINARY = [torch.add, torch.sub, torch.mul, torch.maximum, torch.minimum, torch.eq, torch.lt, torch.ge, torch.div]
+def unsigned_zeros(call: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """For extremes: which of two unlike zeros CPU takes depends on how far the element is from the tensor's end."""
+
+    def with_plain_zeros(*arguments: object, **keywords: object) -> torch.Tensor:
+        found = call(*arguments, **keywords)
+        return found + 0 if found.is_floating_point() else found
+
+    return with_plain_zeros
+
+
+BINARY = [
+    torch.add,
+    torch.sub,
+    torch.mul,
+    unsigned_zeros(torch.maximum),
+    unsigned_zeros(torch.minimum),
+    torch.eq,
+    torch.lt,
+    torch.ge,
+    torch.div,
+]
 BINARY += [torch.logical_and, torch.logical_xor, torch.bitwise_or, lambda x, y: torch.where(x > y, x, y)]
 
 
@@ -103,7 +123,7 @@ def cast(machine: Machine, a: int, b: int, c: int) -> None:
     machine.keep(x.to(CASTS[b % len(CASTS)]))
 
 
-REDUCTIONS = [torch.amax, torch.amin, torch.any, torch.all, torch.argmax, torch.argmin]
+REDUCTIONS = [unsigned_zeros(torch.amax), unsigned_zeros(torch.amin), torch.any, torch.all, torch.argmax, torch.argmin]
 
 
 @action
@@ -114,8 +134,9 @@ def reduce(machine: Machine, a: int, b: int, c: int) -> None:
 
 @action
 def count(machine: Machine, a: int, b: int, c: int) -> None:
-    """Sums of whole numbers are exact in every order."""
-    x = machine.pick(a).nan_to_num(0, 1, -1).clamp(-8, 8).to(torch.int64)
+    """Sums of whole numbers are exact in every order; also of zeros of either sign."""
+    x = machine.pick(a).nan_to_num(0, 1, -1).clamp(-8, 8)
+    x = x.trunc() if x.is_floating_point() and b % 2 else x.to(torch.int64)
     machine.keep(x.sum(c % max(x.dim(), 1)))
 
 

@@ -203,3 +203,10 @@ def test_masked_encoder_layer() -> None:
         expected = layer(x, src_mask=mask)
         actual = layer.to("spyre")(x.to("spyre"), src_mask=mask.to("spyre"))
     torch.testing.assert_close(actual.cpu(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_product_of_rows_that_meet_a_matrix_each(dtype):
+    """The rows of the first product are of different matrices of the second."""
+    x, m, each = sample((4, 16), dtype, seed=1), sample((16, 8), dtype, seed=2), sample((4, 8, 5), dtype, seed=3)
+    compare_with_cpu(lambda x, m, each: torch.bmm((x @ m)[:, None, :], each) + 1, x, m, each, rtol=2e-2, atol=0.5)

@@ -142,3 +142,21 @@ def test_masked_fill_of_shared_memory_is_deprecated_and_works():
 def test_only_strided_tensors():
     with pytest.raises((NotImplementedError, RuntimeError)):
         torch.empty(2, 2, layout=torch.sparse_coo, device="spyre")
+
+
+OVERLAPPING_RESULTS = {
+    "narrow_copy": lambda x, out: torch.narrow_copy(x, 0, 0, 3, out=out),
+    "avg_pool3d": lambda x, out: torch._C._nn.avg_pool3d(x, 1, out=out),
+    "gelu": lambda x, out: torch._C._nn.gelu(x, out=out),
+    "erfcx": lambda x, out: torch.special.erfcx(x, out=out),
+    "sum": lambda x, out: torch.sum(x, 0, keepdim=True, out=out[:1]),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING_RESULTS)
+def test_results_do_not_go_into_overlapping_elements(name):
+    """Some of CPU's kernels would write past their end."""
+    out = torch.ones((), device="spyre").expand(3, 2, 2, 2)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        OVERLAPPING_RESULTS[name](torch.ones(3, 2, 2, 2, device="spyre"), out)
+    assert out.tolist() == torch.ones(3, 2, 2, 2).tolist()

@@ -131,6 +131,23 @@ TEST(FusePanels, WhatMakesTheRowsGoesFirst) {
   EXPECT_TRUE(resident(*chain, doubled));
 }
 
+TEST(FusePanels, ProductsOfOneRowEachEndAChain) {
+  GraphWriter w;
+  const TestTensor x = w.input({4, 16}), m = w.input({16, 8}), each = w.input({4, 8, 5});
+  TestTensor rows = w.product(x, m);
+  rows.sizes = {4, 1, 8};
+  rows.strides = {8, 8, 1};
+  const TestTensor y = w.apply("add", {w.product(rows, each), 1.0});
+  w.observe(y);
+  const Plan plan = planned(w);
+  for (const Group& group : plan.groups) {
+    if (!group.chain) continue;
+    const auto products = std::ranges::count_if(
+        group.chain->stages, [](const Stage& stage) { return stage.group.library; });
+    EXPECT_LE(products, 1) << "a panel of rows of the first is of four matrices of the second";
+  }
+}
+
 TEST(FusePanels, ColumnsOfTheResultEndAChain) {
   GraphWriter w;
   const TestTensor x = w.input({1024, 64}), m = w.input({64, 512});

@@ -1,6 +1,7 @@
 // spyre/engine/pointwise.h — dispatcher entries for the pointwise ops, derived from the op table.
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 
 #include <optional>
@@ -26,7 +27,9 @@ class PointwiseOverload {
   // raises CPU's error where there is one. What was ruled is remembered under `key`, if it is valid.
   bool functional(Arguments arguments, const CallKey& key, at::Tensor& result) const;
   bool in_place(Arguments arguments, const CallKey& key, const at::Tensor& self) const;
-  bool out(Arguments arguments, const CallKey& key, const at::Tensor& out) const;
+  /// `try_types` raises if CPU stores no results of another type in `out`: operators differ in that.
+  bool out(Arguments arguments, const CallKey& key, const at::Tensor& out,
+           c10::function_ref<void()> try_types) const;
 
   /// What the choice of a row looks at in the values of a call's arguments.
   std::uint64_t selection(Arguments arguments) const;
