@@ -11,9 +11,9 @@
 namespace spyre::kernels {
 namespace {
 
-constexpr std::int64_t kWord = 4;                          // bytes
-constexpr std::int64_t kMostRows = 12, kMostColumns = 32;  // of any tile
-constexpr std::int64_t kSetBytes = 4096;  // rows this far apart contend for the same cache lines
+constexpr std::int64_t kWord = 4;          // bytes
+constexpr std::int64_t kMostColumns = 32;  // of any tile
+constexpr std::int64_t kSetBytes = 4096;   // rows this far apart contend for the same cache lines
 
 /// The lanes of a packed tile: columns of the right operand, or rows of the left one.
 struct Lanes {
@@ -189,7 +189,7 @@ class Multiplication {
 
   void multiply_tile(std::int64_t first, std::int64_t last, const std::byte* rows,
                      const std::byte* packed, std::int64_t tile) const {
-    alignas(64) std::array<float, kMostRows * kMostColumns> values;
+    alignas(64) std::array<float, kTileRoom * kMostColumns> values;
     const std::int64_t column = tile * loops_.columns,
                        width = std::min(loops_.columns, product_.n - column);
     ProductTile t{.steps = words_, .right = packed};
@@ -206,9 +206,13 @@ class Multiplication {
     t.out_row = direct ? out_.row_stride : loops_.columns;
     loops_.by_rows[static_cast<std::size_t>(last - first - 1)](t);
     if (direct) return;
+    const std::int64_t size = size_of(product_.result);
+    if (out_.row_stride == 1 && out_.column_stride != 1)
+      return store_columns(product_.result, values.data(), loops_.columns, last - first, width,
+                           target, out_.column_stride * size);
     for (std::int64_t r = 0; r < last - first; ++r)
       store_row(&values[static_cast<std::size_t>(r * loops_.columns)], width,
-                target + r * out_.row_stride * size_of(product_.result));
+                target + r * out_.row_stride * size);
   }
 
   void store_row(const float* values, std::int64_t width, std::byte* target) const {

@@ -6,6 +6,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -156,7 +157,47 @@ SPYRE_AVX2 void widen_eights(DType type, const std::byte* values, std::int64_t e
   }
 }
 
+/// One cache line each, which no other store of this tile touches.
+[[gnu::target("avx512f,avx512bw,avx512vl,f16c")]] void avx512_store_column(DType type,
+                                                                           const float* values,
+                                                                           std::int64_t rows,
+                                                                           std::byte* out) {
+  const auto present = static_cast<__mmask16>((1U << rows) - 1);
+  const __m512 v = _mm512_load_ps(values);
+  if (type == DType::F32) return _mm512_mask_storeu_ps(out, present, v);
+  std::array<std::byte, kTileRoom * 2> rounded;
+  round_eights(type, values, kTileRoom / 8, rounded.data());
+  _mm256_mask_storeu_epi16(out, present,
+                           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rounded.data())));
+}
+
+void plain_store_column(DType type, const float* values, std::int64_t rows, std::byte* out) {
+  std::array<std::byte, kTileRoom * 2> rounded;
+  const auto* source = reinterpret_cast<const std::byte*>(values);
+  if (type != DType::F32) {
+    round_eights(type, values, kTileRoom / 8, rounded.data());
+    source = rounded.data();
+  }
+  std::memcpy(out, source, static_cast<std::size_t>(rows * size_of(type)));
+}
+
 }  // namespace
+
+void store_columns(DType type, const float* values, std::int64_t pitch, std::int64_t rows,
+                   std::int64_t columns, std::byte* out, std::int64_t column_bytes) {
+  static const auto store_column = cpu_runs(Isa::Avx512) ? avx512_store_column : plain_store_column;
+  constexpr std::int64_t kBlock = 8;
+  alignas(64) std::array<float, kBlock * kTileRoom> turned;  // by column
+  for (std::int64_t column = 0; column < columns; column += kBlock) {
+    for (std::int64_t row = 0; row < rows; row += kBlock)
+      transpose_words(reinterpret_cast<const std::byte*>(values + row * pitch + column),
+                      pitch * static_cast<std::int64_t>(sizeof(float)),
+                      reinterpret_cast<std::byte*>(turned.data() + row), kTileRoom);
+    for (std::int64_t c = column; c < std::min(column + kBlock, columns); ++c)
+      store_column(type, &turned[static_cast<std::size_t>((c - column) * kTileRoom)], rows,
+                   out + c * column_bytes);
+  }
+}
 
 const ProductLoops& product_loops(DType type, std::int64_t columns) {
   static const LoopChoice full = choose_loops(DType::F32), bfloat16 = choose_loops(DType::BF16),

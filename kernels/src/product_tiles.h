@@ -37,6 +37,12 @@ void transpose_words(const std::byte* source, std::int64_t source_row, std::byte
                      std::int64_t target_row);
 /// Words even[i] | odd[i] << 16 of `count` neighbours of 16 bits.
 void interleave(const std::byte* even, const std::byte* odd, std::int64_t count, std::byte* out);
+/// Rows that a tile of results has room for: more than any tile has.
+constexpr std::int64_t kTileRoom = 16;
+/// Writes the first `rows` of each column of a tile side by side: `out` + c * column_bytes + r elements. `values` holds
+/// kTileRoom rows of `pitch` (a multiple of 8) floats, of which `columns` are wanted.
+void store_columns(DType type, const float* values, std::int64_t pitch, std::int64_t rows,
+                   std::int64_t columns, std::byte* out, std::int64_t column_bytes);
 /// Rounds `count` neighbours to float16 or bfloat16, to nearest even.
 void round_row(DType type, const float* values, std::int64_t count, std::byte* out);
 /// Converts `count` neighbours of float16 or bfloat16.
