@@ -159,7 +159,7 @@ void SchemaLibraryKernel::record(SchemaCall call, const std::vector<at::Tensor>&
 void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
   if (needs_host(op, stack)) return fall_back(op, &stack);
   const SchemaArguments call = SchemaArguments::take_apart(op, stack);
-  const auto results = shapes_.results(op, call);
+  const auto results = shapes_.results(op, call, row_.shapes);
   if (!fits_device(call, *results)) return fall_back(op, &stack);
   const std::vector<at::Tensor> in_place = written(op, call);
   torch::jit::drop(stack, op.schema().arguments().size());
@@ -191,8 +191,12 @@ void register_schema_library(Registrations& registrations) {
   for (const SchemaLibraryRow& row : schema_library_rows()) {
     const Forms forms = forms_of(row.aten);
     registrations.add_boxed<SchemaLibraryKernel>(*forms.functional, row, forms.out, shapes);
-    for (const auto& form : {forms.in_place, forms.out})
-      if (form) registrations.add_boxed<SchemaLibraryKernel>(*form, row, std::nullopt, shapes);
+    if (forms.in_place)
+      registrations.add_boxed<SchemaLibraryKernel>(*forms.in_place, row, std::nullopt, shapes);
+    SchemaLibraryRow given_results = row;
+    given_results.shapes = nullptr;
+    if (forms.out)
+      registrations.add_boxed<SchemaLibraryKernel>(*forms.out, given_results, std::nullopt, shapes);
   }
 }
 

@@ -129,19 +129,35 @@ void try_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
   }
 }
 
+void ask_dispatcher(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  op.callBoxed(stack);
+}
+
 /// Where there is no shape function, or it complains, the CPU kernel has the first say.
-ResultGeometries ask_meta(const c10::OperatorHandle& op, const SchemaArguments& call) {
+ResultGeometries ask_meta(const c10::OperatorHandle& op, const SchemaArguments& call,
+                          ShapeRule rule) {
   torch::jit::Stack stack = on_device_type(call, c10::DeviceType::Meta);
   try {
-    op.callBoxed(stack);
+    rule(op, stack);
   } catch (const std::exception&) { return run_on_cpu(op, call); }
   return geometries_of(stack);
+}
+
+/// A small call is its own rule, on zeros: the dispatcher's may be one in Python.
+ResultGeometries find_geometries(const c10::OperatorHandle& op, const SchemaArguments& call,
+                                 ShapeRule rule) {
+  if (rule != nullptr) return ask_meta(op, call, rule);
+  if (!small(call)) return ask_meta(op, call, &ask_dispatcher);
+  try {
+    return run_on_cpu(op, call);
+  } catch (const c10::IndexError&) { return ask_meta(op, call, &ask_dispatcher); }
 }
 
 }  // namespace
 
 std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::OperatorHandle& op,
-                                                              const SchemaArguments& call) {
+                                                              const SchemaArguments& call,
+                                                              ShapeRule rule) {
   const std::string kind = kind_key(op, call);
   std::string key = full_key(kind, call);
   const bool sharing = writes_shared_memory(op, call);
@@ -152,8 +168,8 @@ std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::Operato
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
     tried = !sharing && tried_.contains(kind);
   }
-  auto results = std::make_shared<const ResultGeometries>(ask_meta(op, call));
-  if (!tried && small(call)) try_on_cpu(op, call);
+  auto results = std::make_shared<const ResultGeometries>(find_geometries(op, call, rule));
+  if (rule != nullptr && !tried && small(call)) try_on_cpu(op, call);
 
   const Lock lock(mutex_);
   if (known_.size() >= kCapacity) known_.clear();

@@ -10,6 +10,7 @@
 
 #include "schema_arguments.h"
 #include "spyre/base/mutex.h"
+#include "spyre/engine/schema_library.h"
 
 namespace spyre::engine {
 
@@ -27,8 +28,9 @@ class SchemaShapes {
   /// Raises what CPU would raise for these arguments: the first call of its kind is tried on zeros on the CPU, so that
   /// types that the CPU kernel lacks are refused here and not when the operation runs. The same for each call that
   /// writes memory which it shares with another argument or itself.
+  /// `rule`: the operator's own, if it has one.
   std::shared_ptr<const ResultGeometries> results(const c10::OperatorHandle& op,
-                                                  const SchemaArguments& call)
+                                                  const SchemaArguments& call, ShapeRule rule)
       SPYRE_EXCLUDES(mutex_);
 
  private:

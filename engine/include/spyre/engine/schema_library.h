@@ -1,14 +1,20 @@
 // spyre/engine/schema_library.h — library operations that need no code of their own: PyTorch's schema says it all.
 //
 // One boxed adapter serves every row: it splits the arguments into tensors and the rest, finds the results' geometry
-// with PyTorch's own shape functions (remembered by arguments and geometry), records one library operation, and at run
+// with PyTorch's own rules (remembered by arguments and geometry), records one library operation, and at run
 // time calls the CPU kernel over device memory. A row only states what a schema cannot.
 #pragma once
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace spyre::engine {
+
+/// Replaces a call on meta tensors by its results, in C++.
+using ShapeRule = void (*)(const c10::OperatorHandle& op, torch::jit::Stack& stack);
 
 /// One operator of the library tier, with its in-place and out forms.
 struct SchemaLibraryRow {
@@ -19,6 +25,9 @@ struct SchemaLibraryRow {
   bool faults = false;  // checks indices at run time: runs even if nobody reads the result
   /// Index tensors of these types make the result's shape depend on data: the call goes to the host.
   bool masks_on_host = false;
+  /// Of the functional form. PyTorch has such a rule for many operators, but its dispatcher prefers one in Python, whose
+  /// first call imports hundreds of modules: seconds, once a process.
+  ShapeRule shapes = nullptr;
 };
 
 std::span<const SchemaLibraryRow> schema_library_rows();
