@@ -10,6 +10,12 @@
 namespace spyre::device_sim {
 namespace {
 
+template <class Visit>
+void for_each_piece(const Piece& first, const std::vector<Piece>& more, const Visit& visit) {
+  visit(first);
+  for (const Piece& piece : more) visit(piece);
+}
+
 /// Runs one operation on the parts of the card. Borrowed references; immutable.
 class Executor {
  public:
@@ -22,11 +28,19 @@ class Executor {
  private:
   void run(const HostToDevice& copy, const Work&) const {
     if (copy.source == nullptr) return;
-    cores_.copy(memory_.address(copy.target), copy.source, copy.target.length.count);
+    const std::byte* source = copy.source;
+    for_each_piece(copy.target, copy.more, [&](const Piece& piece) {
+      cores_.copy(memory_.address(piece), source, piece.length.count);
+      source += piece.length.count;
+    });
   }
   void run(const DeviceToHost& copy, const Work&) const {
     if (copy.target == nullptr) return;
-    cores_.copy(copy.target, memory_.address(copy.source), copy.source.length.count);
+    std::byte* target = copy.target;
+    for_each_piece(copy.source, copy.more, [&](const Piece& piece) {
+      cores_.copy(target, memory_.address(piece), piece.length.count);
+      target += piece.length.count;
+    });
   }
   void run(const Compute& compute, const Work& work) const {
     cores_.run(*compute.program,
@@ -70,7 +84,12 @@ void Card::reset_peak_memory() { state_->memory.reset_peak(); }
 std::vector<MemoryRun> Card::memory_runs() const { return state_->memory.runs(); }
 Bytes Card::trim() { return state_->memory.trim(); }
 
-StreamId Card::create_stream(int /*priority*/) { return state_->scheduler.create_stream(); }
+StreamId Card::create_stream(int priority) { return state_->scheduler.create_stream(priority); }
+StreamId Card::host_stream(std::uint32_t worker) { return state_->scheduler.host_stream(worker); }
+StreamState Card::stream_state(StreamId stream) const {
+  return state_->scheduler.stream_state(stream);
+}
+bool Card::any_fault() const { return state_->scheduler.any_fault(); }
 TimelinePoint Card::enqueue(StreamId stream, Operation operation, Urgency urgency) {
   return state_->scheduler.submit(stream, std::move(operation), urgency);
 }
@@ -94,6 +113,12 @@ std::uint64_t Card::modelled_time(TimelinePoint point) const { return point.mode
 CardCounters Card::counters() const { return state_->scheduler.counters(); }
 void Card::reset_counters() { state_->scheduler.reset_counters(); }
 void Card::record_timeline(bool on) { state_->scheduler.record_timeline(on); }
-std::string Card::timeline_json() const { return state_->scheduler.timeline_json(); }
+std::string Card::timeline_json(const TraceOptions& options) const {
+  return state_->scheduler.timeline_json(options);
+}
+std::string Card::report_json() const { return report_json(state_->spec); }
+std::string Card::report_json(const DeviceSpec& what_if) const {
+  return state_->scheduler.report_json(what_if);
+}
 
 }  // namespace spyre::device_sim

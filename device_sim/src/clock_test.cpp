@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "price.h"
 
 namespace spyre::device_sim {
@@ -14,49 +16,64 @@ DeviceSpec free_host() {
   return spec;
 }
 
-const Operation kUpload{.what = HostToDevice{.target = {.length = 3_MiB}}};
-const Operation kCompute{.what = Compute{},
-                         .work = {.bytes_read = 8 << 20, .bytes_written = 8 << 20}};
-const Operation kCallback{.what = HostCallback{}};
+constexpr StreamId kFirst{0}, kSecond{33};
+const Charge kUpload{.pipeline = PipelineId::HostToDevice, .bytes = 3 << 20};
+const Charge kCompute{.pipeline = PipelineId::Compute,
+                      .work = {.bytes_read = 8 << 20, .bytes_written = 8 << 20}};
+const Charge kCallback{.pipeline = PipelineId::Callback};
+
+Picoseconds price_on(const DeviceSpec& spec, const Charge& charge) {
+  return price_of(charge, spec).total;
+}
 
 TEST(Clock, PipelinesOverlap) {
   const DeviceSpec spec = free_host();
   Clock clock(spec);
-  const ModelledSpan copy = clock.submit(kUpload, PipelineId::HostToDevice, {});
-  const ModelledSpan compute = clock.submit(kCompute, PipelineId::Compute, {});
-  EXPECT_EQ(copy.end, price(kUpload, spec));
-  EXPECT_EQ(compute.end, price(kCompute, spec));
+  EXPECT_EQ(clock.submit(kFirst, kUpload).end, price_on(spec, kUpload));
+  EXPECT_EQ(clock.submit(kSecond, kCompute).end, price_on(spec, kCompute));
+  EXPECT_EQ(clock.latest(), std::max(price_on(spec, kUpload), price_on(spec, kCompute)));
 }
 
 TEST(Clock, AStreamIsASum) {
   const DeviceSpec spec = free_host();
   Clock clock(spec);
-  const ModelledSpan copy = clock.submit(kUpload, PipelineId::HostToDevice, {});
-  const ModelledSpan compute = clock.submit(kCompute, PipelineId::Compute, copy.end);
-  EXPECT_EQ(compute.end, price(kUpload, spec) + price(kCompute, spec));
+  clock.submit(kFirst, kUpload);
+  EXPECT_EQ(clock.submit(kFirst, kCompute).end, price_on(spec, kUpload) + price_on(spec, kCompute));
+  EXPECT_EQ(clock.last(kSecond), Picoseconds{0});
 }
 
 TEST(Clock, APipelineIsASum) {
   const DeviceSpec spec = free_host();
   Clock clock(spec);
-  clock.submit(kCompute, PipelineId::Compute, {});
-  const ModelledSpan second = clock.submit(kCompute, PipelineId::Compute, {});
-  EXPECT_EQ(second.start, price(kCompute, spec));
+  clock.submit(kFirst, kCompute);
+  EXPECT_EQ(clock.submit(kSecond, kCompute).start, price_on(spec, kCompute));
 }
 
-TEST(Clock, FourCallbacksRunAtOnce) {
+TEST(Clock, WithoutABarrierPipelinesOverlapWithinAStream) {
   const DeviceSpec spec = free_host();
   Clock clock(spec);
-  for (int i = 0; i < 4; ++i)
-    EXPECT_EQ(clock.submit(kCallback, PipelineId::Callback, {}).start, Picoseconds{0});
-  EXPECT_EQ(clock.submit(kCallback, PipelineId::Callback, {}).start,
-            Picoseconds{spec.host_callback_ps});
+  const ModelledSpan compute = clock.submit(kFirst, kCompute);
+  EXPECT_EQ(clock.submit(kFirst, kUpload, false).start, Picoseconds{0});
+  EXPECT_EQ(clock.submit(kFirst, kCompute, false).start, compute.end) << "the same pipeline";
+  clock.join(kFirst, Picoseconds{1'000'000'000'000});
+  EXPECT_EQ(clock.submit(kFirst, kUpload, false).start, Picoseconds{1'000'000'000'000});
+  EXPECT_EQ(clock.submit(kFirst, kUpload, false, Picoseconds{3'000'000'000'000}).start,
+            Picoseconds{3'000'000'000'000});
+}
+
+TEST(Clock, AsManyCallbacksRunAtOnceAsThereAreWorkers) {
+  DeviceSpec spec = free_host();
+  spec.host_callback_workers = 3;
+  Clock clock(spec);
+  for (std::uint32_t i = 0; i < 3; ++i)
+    EXPECT_EQ(clock.submit({i}, kCallback).start, Picoseconds{0});
+  EXPECT_EQ(clock.submit({3}, kCallback).start, Picoseconds{spec.host_callback_ps});
 }
 
 TEST(Clock, TheHostPaysForCallsAndWaits) {
   const DeviceSpec spec;
   Clock clock(spec);
-  const ModelledSpan first = clock.submit(kCompute, PipelineId::Compute, {});
+  const ModelledSpan first = clock.submit(kFirst, kCompute);
   EXPECT_EQ(first.submitted - first.submit, Picoseconds{spec.host_launch_ps});
   EXPECT_EQ(first.start, first.submitted + Picoseconds{spec.submit_latency_ps});
   clock.synchronize(first.end);
@@ -68,9 +85,32 @@ TEST(Clock, TheHostPaysForCallsAndWaits) {
 TEST(Clock, JoinsTakeNoTime) {
   const DeviceSpec spec;
   Clock clock(spec);
-  const ModelledSpan join = clock.submit({}, PipelineId::Join, Picoseconds{77});
-  EXPECT_EQ(join.end, Picoseconds{77});
+  EXPECT_EQ(clock.join(kFirst, Picoseconds{77}).end, Picoseconds{77});
+  EXPECT_EQ(clock.join(kFirst, Picoseconds{33}).end, Picoseconds{77});
   EXPECT_EQ(clock.host(), Picoseconds{0});
+}
+
+TEST(Clock, AnchoredHostsTakeAsLongAsThisOne) {
+  DeviceSpec spec;
+  spec.clock = "anchored";
+  Clock clock(spec);
+  clock.anchor(Picoseconds{5'000'000});
+  const ModelledSpan first = clock.submit(kFirst, kCompute);
+  EXPECT_EQ(first.submit, Picoseconds{5'000'000});
+  EXPECT_EQ(first.submitted, first.submit) << "the call's own time has passed already";
+  clock.synchronize(first.end);
+  EXPECT_EQ(clock.host(), first.end);
+  clock.anchor(Picoseconds{6'000'000});
+  EXPECT_EQ(clock.host(), first.end + Picoseconds{1'000'000}) << "waits add to the wall's time";
+}
+
+TEST(Clock, RealtimeHostsWaitByThemselves) {
+  DeviceSpec spec;
+  spec.clock = "realtime";
+  Clock clock(spec);
+  clock.synchronize(Picoseconds{9'000'000});
+  clock.anchor(Picoseconds{9'500'000});
+  EXPECT_EQ(clock.host(), Picoseconds{9'500'000});
 }
 
 }  // namespace

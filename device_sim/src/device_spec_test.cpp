@@ -65,6 +65,28 @@ TEST(DeviceSpec, EnvironmentWinsOverTheFile) {
   EXPECT_EQ(spec.host_threads, 3);
 }
 
+TEST(DeviceSpec, AProfileIsABase) {
+  EXPECT_EQ(device_profile("datasheet").memory_gb_per_s, 204.8);
+  EXPECT_EQ(to_json(device_profile("calibrated")), to_json({}));
+  EXPECT_THROW(device_profile("small"), InvalidArgument);
+  const DeviceSpec spec =
+      with_json_overrides({}, R"({"cores": 8, "profile": "datasheet"})", "card.json");
+  EXPECT_EQ(spec.cores, 8);
+  EXPECT_EQ(spec.macs_per_ns_core, 1536);
+  setenv("SPYRE_DEVICE_SPEC", "datasheet", 1);
+  EXPECT_EQ(to_json(device_spec_from_environment()), to_json(device_profile("datasheet")));
+  unsetenv("SPYRE_DEVICE_SPEC");
+}
+
+TEST(DeviceSpec, EveryParameterSaysWhereItComesFrom) {
+  for (const DeviceParameter& row : device_parameters()) {
+    EXPECT_FALSE(row.source.empty()) << row.name;
+    EXPECT_FALSE(row.calibrated.empty() || row.datasheet.empty()) << row.name;
+    const bool fixed = row.calibrated == row.datasheet || row.name == "profile";
+    EXPECT_TRUE(fixed || !row.mark.empty()) << row.name;
+  }
+}
+
 TEST(DeviceSpec, MissingFileIsNamed) {
   setenv("SPYRE_DEVICE_SPEC", "/nowhere/card.json", 1);
   EXPECT_THROW(device_spec_from_environment(), InvalidArgument);

@@ -2,8 +2,9 @@
 //
 // Memory: bytes / bandwidth, plus the bus turnaround when a kernel both reads and writes;
 // layout-bound patterns have a measured bandwidth of their own instead. Products overlap arithmetic
-// with memory and assume the best split over cores. All divisions are done in double and rounded
-// once, so a price is exact and the same everywhere.
+// with memory, unless they are batched; what a division over cores costs is known if the work says
+// how it is divided. Each part is computed in double and rounded once, so a price is exact and the
+// same everywhere.
 #include "price.h"
 
 #include <algorithm>
@@ -14,15 +15,14 @@ namespace spyre::device_sim {
 namespace {
 
 constexpr double kPicosecondsPerNanosecond = 1000;
-constexpr double kFullArrayRows = 64, kUnderfillExponent = 0.35;
 
 Picoseconds from_ns(double ns) {
   return {static_cast<std::uint64_t>(std::llround(ns * kPicosecondsPerNanosecond))};
 }
 
 /// 1 GB/s is 1 byte per ns.
-double transfer_ns(Bytes bytes, double gb_per_s) {
-  return static_cast<double>(bytes.count) / gb_per_s;
+double transfer_ns(std::uint64_t bytes, double gb_per_s) {
+  return static_cast<double>(bytes) / gb_per_s;
 }
 
 /// Fraction of the bus that a standalone reduction on few cores reaches; measured at powers of two.
@@ -35,68 +35,209 @@ double reduction_core_factor(int cores) {
   return kMeasured[below] + part * (kMeasured[below + 1] - kMeasured[below]);
 }
 
-double row_reduction_gb_per_s(const Work& work, const DeviceSpec& spec) {
-  const double measured = 114 + 61 * std::exp(-static_cast<double>(work.rows) / 3700);
-  return std::min(spec.memory_gb_per_s, measured) * reduction_core_factor(spec.cores);
+int cores_of(const Work& work, const DeviceSpec& spec) {
+  return work.split.chosen() ? work.split.cores() : spec.cores;
 }
 
-double memory_ns(const Work& work, const DeviceSpec& spec) {
-  const auto bytes = static_cast<double>(work.bytes_read + work.bytes_written);
+double row_reduction_gb_per_s(const Work& work, const DeviceSpec& spec) {
+  const double measured =
+      spec.row_gb_per_s +
+      spec.short_row_gb_per_s * std::exp(-static_cast<double>(work.rows) / spec.row_decay);
+  return std::min(spec.memory_gb_per_s, measured) * reduction_core_factor(cores_of(work, spec));
+}
+
+/// More cores than a few that read the same operand slow one another down.
+double fan_out_penalty(const Work& work, const DeviceSpec& spec) {
+  const double fan_out = std::max(work.split.m, work.split.n);
+  if (work.macs == 0 || fan_out <= spec.fan_out_limit) return 1;
+  return std::pow(fan_out / spec.fan_out_limit, spec.fan_out_exponent);
+}
+
+struct Part {
+  double ns = 0;
+  Rule rule{};
+};
+
+Part memory_part(const Work& work, const DeviceSpec& spec) {
+  const std::uint64_t bytes = work.bytes_read + work.bytes_written;
   switch (work.pattern) {
-    case Work::Pattern::RowReduction: return bytes / row_reduction_gb_per_s(work, spec);
-    case Work::Pattern::ColumnReduction: return bytes / spec.column_gb_per_s;
-    case Work::Pattern::Relayout: return bytes / spec.relayout_gb_per_s;
-    case Work::Pattern::Broadcast: return bytes / spec.broadcast_gb_per_s;
+    case Work::Pattern::RowReduction:
+      return {transfer_ns(bytes, row_reduction_gb_per_s(work, spec)), Rule::RowReduction};
+    case Work::Pattern::ColumnReduction:
+      return {transfer_ns(bytes, spec.column_gb_per_s), Rule::ColumnReduction};
+    case Work::Pattern::Relayout:
+      return {transfer_ns(bytes, spec.relayout_gb_per_s), Rule::Relayout};
+    case Work::Pattern::Broadcast:
+      return {transfer_ns(bytes, spec.broadcast_gb_per_s), Rule::Broadcast};
     case Work::Pattern::Stream:
     case Work::Pattern::Product: break;
   }
   const auto both_ways = static_cast<double>(std::min(work.bytes_read, work.bytes_written));
-  return bytes / spec.memory_gb_per_s + spec.turnaround_ns_per_byte * both_ways;
+  const double ns =
+      transfer_ns(bytes, spec.memory_gb_per_s) + spec.turnaround_ns_per_byte * both_ways;
+  const double penalty = fan_out_penalty(work, spec);
+  return {ns * penalty, penalty > 1 ? Rule::FanOut : Rule::Memory};
 }
 
-double matrix_ns(const Work& work, const DeviceSpec& spec) {
-  if (work.macs == 0) return 0;
-  const double fill =
-      work.rows == 0 ? 1 : std::min(1.0, static_cast<double>(work.rows) / kFullArrayRows);
-  const double macs_per_ns =
-      spec.cores * spec.macs_per_ns_core * std::pow(fill, kUnderfillExponent);
-  return static_cast<double>(work.macs) / macs_per_ns;
+/// Batched products in the default layout are far from the matrix units' rate on a real card.
+bool is_batched(const Work& work, const DeviceSpec& spec) {
+  const ProductShape& p = work.product;
+  return p.known() && !p.shared_right && p.batch >= 4 && cores_of(work, spec) >= 8;
+}
+
+double format_speed(MacFormat format) {
+  return static_cast<double>(1U << static_cast<unsigned>(format));
+}
+
+Part matrix_rate(const Work& work, const DeviceSpec& spec) {
+  const ProductShape& p = work.product;
+  if (is_batched(work, spec)) return {spec.batched_macs_per_ns_core, Rule::BatchedMatrix};
+  if (p.known() && p.shared_right && p.batch > 1) {
+    const double rate =
+        p.batch <= 4 ? spec.projection_macs_per_ns_core : spec.wide_projection_macs_per_ns_core;
+    return {std::min(rate, spec.macs_per_ns_core), Rule::Projection};
+  }
+  const double split = work.split.chosen() ? work.split.m : 1;
+  const double rows = static_cast<double>(work.rows) / split;
+  const double fill = work.rows == 0 ? 1 : std::min(1.0, rows / spec.full_array_rows);
+  const double slowed = fill < 1 ? std::pow(fill, spec.underfill_exponent) : 1;
+  return {spec.macs_per_ns_core * slowed, Rule::Matrix};
+}
+
+Part matrix_part(const Work& work, const DeviceSpec& spec) {
+  if (work.macs == 0) return {};
+  const Part rate = matrix_rate(work, spec);
+  const double per_ns = cores_of(work, spec) * rate.ns * format_speed(work.mac_format);
+  return {static_cast<double>(work.macs) / per_ns, rate.rule};
 }
 
 double vector_ns(const Work& work, const DeviceSpec& spec) {
   return static_cast<double>(work.lane_ops) /
-         (spec.cores * spec.lanes_per_core * spec.core_clock_ghz);
+         (cores_of(work, spec) * spec.lanes_per_core * spec.core_clock_ghz);
 }
 
-struct Pricer {
-  const Operation& operation;
-  const DeviceSpec& spec;
+/// Cores that share the summed dimension pass their sums along the ring.
+double partial_sum_ns(const Work& work, const DeviceSpec& spec) {
+  if (work.split.k <= 1 || !work.product.known()) return 0;
+  const ProductShape& p = work.product;
+  const int parts = work.split.batch * work.split.m * work.split.n;
+  const double per_core = static_cast<double>(p.batch * p.m * p.n) / parts;
+  const double ns = is_batched(work, spec) ? spec.batched_partial_sum_ns : spec.partial_sum_ns;
+  return (work.split.k - 1) * per_core * ns;
+}
 
-  Picoseconds operator()(const HostToDevice& copy) const {
-    return Picoseconds{spec.h2d_setup_ps} +
-           from_ns(transfer_ns(copy.target.length, spec.h2d_gb_per_s));
-  }
-  Picoseconds operator()(const DeviceToHost& copy) const {
-    return Picoseconds{spec.d2h_setup_ps} +
-           from_ns(transfer_ns(copy.source.length, spec.d2h_gb_per_s));
-  }
-  Picoseconds operator()(const Compute&) const { return compute_price(operation.work, spec); }
-  Picoseconds operator()(const HostCallback&) const { return {spec.host_callback_ps}; }
-};
+/// Names the larger part; the earlier one if they are equal.
+void bound_by(Price& price, Picoseconds part, Bound bound, Rule rule, Picoseconds& largest) {
+  if (part <= largest) return;
+  largest = part;
+  price.bound = bound;
+  price.rule = rule;
+}
+
+Price link_price(std::uint64_t setup_ps, std::uint64_t bytes, double gb_per_s, Rule rule) {
+  const Picoseconds moving = from_ns(transfer_ns(bytes, gb_per_s));
+  return {.total = Picoseconds{setup_ps} + moving,
+          .fixed = {setup_ps},
+          .bound = Bound::Link,
+          .rule = rule};
+}
+
+double conversion_ns(const Work& work, const DeviceSpec& spec) {
+  const bool large = work.bytes_converted > spec.large_conversion.count;
+  return transfer_ns(work.bytes_converted,
+                     large ? spec.large_convert_gb_per_s : spec.convert_gb_per_s);
+}
+
+Price callback_price(const Work& work, const DeviceSpec& spec) {
+  return {.total = Picoseconds{spec.host_callback_ps} + from_ns(conversion_ns(work, spec)),
+          .fixed = {spec.host_callback_ps},
+          .bound = Bound::Host,
+          .rule = Rule::HostCallback};
+}
+
+constexpr std::string_view kCostModel = "upstream's cost model, fitted to a card";
+constexpr std::string_view kSweep = "public sweep of forced splits on a card";
+
+constexpr std::array<RuleRow, kRuleCount> kRules{{
+    {"nothing", "no work", 'E', ""},
+    {"memory", "(R+W)/memory + turnaround*min(R,W)", 'M', kCostModel},
+    {"row_reduction", "(R+W)/(min(memory, row + short_row*exp(-rows/row_decay))*part of the cores)",
+     'M', kCostModel},
+    {"column_reduction", "(R+W)/column", 'M', kCostModel},
+    {"relayout", "(R+W)/relayout", 'M', kCostModel},
+    {"broadcast", "(R+W)/broadcast", 'M', kCostModel},
+    {"fan_out", "memory*(max(m,n)/fan_out_limit)^fan_out_exponent", 'E', kSweep},
+    {"matrix", "MACs/(cores*rate*min(1,rows per core/full_array_rows)^underfill)", 'M', kCostModel},
+    {"batched_matrix", "MACs/(cores*batched rate), added to memory", 'M', kCostModel},
+    {"projection", "MACs/(cores*projection rate)", 'M', kCostModel},
+    {"vector", "lane operations/(cores*lanes*clock)", 'S', "the compiler's device description"},
+    {"ring", "bytes/ring", 'M', "notes of a public fork, disputed by their author"},
+    {"host_to_device", "setup + bytes/h2d", 'M', "public performance-suite runs"},
+    {"device_to_host", "setup + bytes/d2h", 'M', "public performance-suite runs"},
+    {"host_callback", "callback + converted bytes/convert", 'E', "no figure published"},
+}};
 
 }  // namespace
 
-Picoseconds compute_price(const Work& work, const DeviceSpec& spec) {
-  return from_ns(std::max({memory_ns(work, spec), matrix_ns(work, spec), vector_ns(work, spec)}));
+const RuleRow& row_of(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
+
+std::string_view name_of(Bound bound) {
+  constexpr std::array<std::string_view, 7> kNames{"nothing", "memory", "matrix", "vector",
+                                                   "ring",    "link",   "host"};
+  return kNames[static_cast<std::size_t>(bound)];
 }
 
-Picoseconds price(const Operation& operation, const DeviceSpec& spec) {
-  return std::visit(Pricer{operation, spec}, operation.what);
+Price price_of(const Work& work, const DeviceSpec& spec) {
+  const Part memory = memory_part(work, spec), matrix = matrix_part(work, spec);
+  Price price{.memory = from_ns(memory.ns),
+              .matrix = from_ns(matrix.ns),
+              .vector = from_ns(vector_ns(work, spec)),
+              .ring = from_ns(transfer_ns(work.bytes_ring, spec.ring_gb_per_s)),
+              .partial_sums = from_ns(partial_sum_ns(work, spec)),
+              .fixed = {spec.kernel_fixed_ps},
+              .cores = cores_of(work, spec)};
+  Picoseconds largest;
+  bound_by(price, price.memory, Bound::Memory, memory.rule, largest);
+  bound_by(price, price.matrix, Bound::Matrix, matrix.rule, largest);
+  bound_by(price, price.vector, Bound::Vector, Rule::Vector, largest);
+  bound_by(price, price.ring, Bound::Ring, Rule::Ring, largest);
+  if (is_batched(work, spec)) largest = std::max(price.memory + price.matrix, largest);
+  price.total = price.fixed + largest + price.partial_sums;
+  return price;
 }
 
-Picoseconds host_price(const Operation& operation, const DeviceSpec& spec) {
-  const bool is_launch = std::holds_alternative<Compute>(operation.what);
-  return {is_launch ? spec.host_launch_ps : spec.host_enqueue_ps};
+Charge charge_of(const Operation& operation) {
+  Charge charge{.pipeline = pipeline_of(operation), .work = operation.work};
+  if (const auto* upload = std::get_if<HostToDevice>(&operation.what))
+    charge.bytes = length_of(*upload).count;
+  if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
+    charge.bytes = length_of(*download).count;
+  return charge;
+}
+
+Price price_of(const Charge& charge, const DeviceSpec& spec) {
+  switch (charge.pipeline) {
+    case PipelineId::HostToDevice:
+      return link_price(spec.h2d_setup_ps, charge.bytes, spec.h2d_gb_per_s, Rule::HostToDevice);
+    case PipelineId::DeviceToHost:
+      return link_price(spec.d2h_setup_ps, charge.bytes, spec.d2h_gb_per_s, Rule::DeviceToHost);
+    case PipelineId::Compute: return price_of(charge.work, spec);
+    case PipelineId::Callback: return callback_price(charge.work, spec);
+    case PipelineId::Join: break;
+  }
+  return {};
+}
+
+double matrix_utilisation(const Work& work, const DeviceSpec& spec, Picoseconds elapsed) {
+  if (elapsed == Picoseconds{}) return 0;
+  const double macs_per_ns =
+      spec.cores * spec.macs_per_cycle_core * spec.core_clock_ghz * format_speed(work.mac_format);
+  return static_cast<double>(work.macs) / macs_per_ns * kPicosecondsPerNanosecond /
+         static_cast<double>(elapsed.count);
+}
+
+Picoseconds host_price(PipelineId pipeline, const DeviceSpec& spec) {
+  return {pipeline == PipelineId::Compute ? spec.host_launch_ps : spec.host_enqueue_ps};
 }
 
 }  // namespace spyre::device_sim

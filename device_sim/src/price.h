@@ -1,18 +1,79 @@
-// spyre/device_sim/price.h — how long the modelled card takes for one operation. Pure functions.
+// spyre/device_sim/price.h — how long the modelled card takes for one operation, and why. Pure
+// functions.
 #pragma once
+#include <span>
+#include <string_view>
+
 #include "picoseconds.h"
+#include "pipeline.h"
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/operation.h"
 
 namespace spyre::device_sim {
 
-/// The larger of memory time and arithmetic time (upstream's cost model, calibrated on a card).
-Picoseconds compute_price(const Work& work, const DeviceSpec& spec);
+/// What an operation's time is spent on: the largest of its parts.
+enum class Bound : std::uint8_t { Nothing, Memory, Matrix, Vector, Ring, Link, Host };
+std::string_view name_of(Bound bound);
 
-/// What `operation` occupies its pipeline for.
-Picoseconds price(const Operation& operation, const DeviceSpec& spec);
+/// Which rule of the model gave the bounding part.
+enum class Rule : std::uint8_t {
+  Nothing,
+  Memory,
+  RowReduction,
+  ColumnReduction,
+  Relayout,
+  Broadcast,
+  FanOut,
+  Matrix,
+  BatchedMatrix,
+  Projection,
+  Vector,
+  Ring,
+  HostToDevice,
+  DeviceToHost,
+  HostCallback,
+};
+struct RuleRow {
+  std::string_view name, formula;
+  char mark;  // S: stated, M: measured on a card, E: our estimate
+  std::string_view source;
+};
+const RuleRow& row_of(Rule rule);
+inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::HostCallback) + 1;
+
+/// The parts of a price. A card overlaps memory, arithmetic and ring; partial sums, the fixed cost
+/// and the phases of a batched product come one after the other.
+struct Price {
+  Picoseconds total{};
+  Picoseconds memory{}, matrix{}, vector{}, ring{}, partial_sums{}, fixed{};
+  Bound bound{};
+  Rule rule{};
+  int cores = 0;  // that have a share of the work
+};
+
+/// What a price depends on.
+struct Charge {
+  PipelineId pipeline{};
+  std::uint64_t bytes = 0;  // that a transfer moves
+  Work work = {};
+};
+Charge charge_of(const Operation& operation);
+
+Price price_of(const Charge& charge, const DeviceSpec& spec);
+Price price_of(const Work& work, const DeviceSpec& spec);  // of a compute operation
+
+/// Time in which all cores' matrix units could do the work, as a part of `elapsed`.
+double matrix_utilisation(const Work& work, const DeviceSpec& spec, Picoseconds elapsed);
+
+/// The total alone.
+inline Picoseconds price(const Operation& operation, const DeviceSpec& spec) {
+  return price_of(charge_of(operation), spec).total;
+}
+inline Picoseconds compute_price(const Work& work, const DeviceSpec& spec) {
+  return price_of(work, spec).total;
+}
 
 /// What its submission costs the host.
-Picoseconds host_price(const Operation& operation, const DeviceSpec& spec);
+Picoseconds host_price(PipelineId pipeline, const DeviceSpec& spec);
 
 }  // namespace spyre::device_sim

@@ -90,6 +90,59 @@ TEST(Price, FewCoresSlowReductionsDown) {
   }
 }
 
+TEST(Price, UtilisationIsIdealOverElapsed) {
+  const Picoseconds elapsed{1'486'000'000};
+  EXPECT_NEAR(matrix_utilisation(product(512, 4096, 4096), {}, elapsed), 0.1604, 0.0001);
+  EXPECT_EQ(matrix_utilisation({}, {}, {}), 0);
+}
+
+TEST(Price, PartsAddUpAndTheLargestIsNamed) {
+  const Work memory_bound{.bytes_read = 1 << 24, .bytes_written = 1 << 20, .lane_ops = 1000};
+  const Price price = price_of(memory_bound, {});
+  EXPECT_EQ(price.bound, Bound::Memory);
+  EXPECT_EQ(row_of(price.rule).name, "memory");
+  EXPECT_EQ(price.total, price.memory);
+  EXPECT_EQ(price_of({.lane_ops = 1 << 30}, {}).bound, Bound::Vector);
+  EXPECT_EQ(price_of(product(4096, 4096, 4096), {}).bound, Bound::Matrix);
+  EXPECT_EQ(price_of({.bytes_ring = 1 << 20}, {}).bound, Bound::Ring);
+  EXPECT_EQ(name_of(Bound::Ring), "ring");
+}
+
+TEST(Price, NarrowFormatsMultiplyFaster) {
+  Work work = product(4096, 4096, 4096);
+  const Picoseconds fp16 = price_of(work, {}).matrix;
+  work.mac_format = MacFormat::Int4;
+  EXPECT_NEAR(
+      static_cast<double>(fp16.count) / static_cast<double>(price_of(work, {}).matrix.count), 8,
+      1e-6);
+}
+
+TEST(Price, ConvertingOnTheHostIsPartOfItsCallback) {
+  const DeviceSpec spec;
+  const auto us = [&](std::uint64_t bytes) {
+    return static_cast<double>(
+               price({.what = HostCallback{}, .work = {.bytes_converted = bytes}}, spec).count) *
+           1e-6;
+  };
+  EXPECT_NEAR(us(7'000'000), 1005, 0.01);
+  EXPECT_NEAR(us(35'000'000), 10'005, 0.01) << "large weights convert at half the speed";
+}
+
+TEST(Price, TheDatasheetIsFaster) {
+  const DeviceSpec sheet = device_profile("datasheet");
+  EXPECT_NEAR(microseconds(product(512, 4096, 4096), sheet), 205, 1);
+  EXPECT_NEAR(microseconds(product(512, 12800, 4096), sheet), 596, 25);
+  EXPECT_NEAR(microseconds(product(64, 4096, 4096), sheet), 169, 1);
+}
+
+TEST(Price, EveryRuleHasARow) {
+  for (std::size_t i = 0; i < kRuleCount; ++i) {
+    const RuleRow& row = row_of(static_cast<Rule>(i));
+    EXPECT_FALSE(row.name.empty() || row.formula.empty()) << i;
+    EXPECT_NE(std::string_view("SME").find(row.mark), std::string_view::npos) << row.name;
+  }
+}
+
 TEST(Price, NothingCostsNothing) { EXPECT_EQ(compute_price({}, {}), Picoseconds{0}); }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "hazard.h"
 #include "spyre/base/error.h"
@@ -11,23 +12,62 @@
 namespace spyre::device_sim {
 namespace {
 
-/// Callbacks that workers run at once: the size of the host-callback pool. Fewer than there are
-/// workers, so that callbacks which block leave some for the pipelines.
-constexpr std::size_t kCallbackPool = 4;
 constexpr std::size_t kUnusedFlights = 256;
+constexpr std::uint32_t kHostStreams = 8;
+
+/// What a transfer moves beyond its first piece is part of its footprint: pieces stay in place when
+/// the operation is moved out to be run, lists do not.
+void gather_footprint(Operation& operation) {
+  Footprint& footprint = operation.footprint;
+  if (const auto* upload = std::get_if<HostToDevice>(&operation.what))
+    footprint.writes.insert(footprint.writes.end(), upload->more.begin(), upload->more.end());
+  if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
+    footprint.reads.insert(footprint.reads.end(), download->more.begin(), download->more.end());
+}
 
 }  // namespace
 
+Queues::Queues(std::size_t callback_pool) : callback_pool_(callback_pool) { open_stream(0, 0); }
+
 Queues::Stream& Queues::at(StreamId stream) {
-  if (stream.value >= streams_.size())
-    throw InvalidArgument(str("stream: no stream ", stream, "; this card has ", streams_.size()));
+  if (!exists(stream))
+    throw InvalidArgument(
+        str("stream: no stream ", stream, "; this card has ", by_priority_.size()));
   return streams_[stream.value];
 }
 
-StreamId Queues::add_stream() {
-  const StreamId id{static_cast<std::uint32_t>(streams_.size())};
-  streams_.emplace_back().last.stream = id;
-  return id;
+StreamId Queues::open_stream(std::uint32_t id, int priority) {
+  while (streams_.size() <= id) {
+    const StreamId next{static_cast<std::uint32_t>(streams_.size())};
+    streams_.emplace_back().last.stream = next;
+  }
+  streams_[id].exists = true;
+  streams_[id].priority = priority;
+  by_priority_.push_back(id);
+  std::ranges::stable_sort(by_priority_, {}, [&](std::uint32_t i) { return streams_[i].priority; });
+  return {id};
+}
+
+StreamId Queues::add_stream(int priority) {
+  const std::uint32_t first = priority < 0 ? kFirstHigh : kFirstNormal;
+  const std::uint32_t end = priority < 0 ? kFirstHost : kFirstHigh;
+  for (std::uint32_t id = first; id < end; ++id)
+    if (!exists({id})) return open_stream(id, priority);
+  return open_stream(std::max(kFirstOther, static_cast<std::uint32_t>(streams_.size())), priority);
+}
+
+StreamId Queues::host_stream(std::uint32_t index) {
+  if (index >= kHostStreams)
+    throw InvalidArgument(str("stream: no host stream ", index, "; there are ", kHostStreams));
+  const std::uint32_t id = kFirstHost + index;
+  return exists({id}) ? StreamId{id} : open_stream(id, 0);
+}
+
+std::vector<StreamId> Queues::streams() const {
+  std::vector<StreamId> ids;
+  for (std::uint32_t id = 0; id < streams_.size(); ++id)
+    if (streams_[id].exists) ids.push_back({id});
+  return ids;
 }
 
 bool Queues::reached(TimelinePoint point) const {
@@ -55,41 +95,61 @@ Flight& Queues::push(StreamId id, Operation operation, PipelineId pipeline, Urge
   flight.urgency = urgency;
   flight.point = {
       .stream = id, .sequence = stream.last.sequence + 1, .modelled_ps = stream.last.modelled_ps};
-  if (in_flight_ != stream.flights.size()) find_hazards(flight);
+  gather_footprint(flight.operation);
+  for (const TimelinePoint& point : flight.operation.after)
+    if (!reached(point)) flight.after.push_back(point);
+  const bool overtakes = !flight.operation.barrier;
+  if (overtakes || in_flight_ != stream.flights.size()) find_hazards(flight);
   stream.flights.push_back(std::move(owned));
   if (is_serial(pipeline)) serial_[static_cast<std::size_t>(pipeline)].push_back(&flight);
   stream.last = flight.point;
+  if (overtakes) ++stream.overtakers;
+  if (pipeline == PipelineId::Join) stream.fence = flight.point.sequence;
   ++in_flight_;
   if (urgency == Urgency::Background) ++queued_in_background_;
   return flight;
 }
 
-void Queues::add_dependence(StreamId stream, TimelinePoint point) {
-  at(stream).flights.back()->after.push_back(point);
-}
-
-TimelinePoint Queues::set_modelled(Flight& flight, const ModelledSpan& span) {
+TimelinePoint Queues::set_modelled(Flight& flight, const ModelledSpan& span, Picoseconds reached) {
   flight.modelled = span;
-  flight.point.modelled_ps = span.end.count;
+  flight.point.modelled_ps = reached.count;
   return at(flight.point.stream).last = flight.point;
 }
 
 void Queues::find_hazards(Flight& flight) {
-  for (const Stream& stream : streams_) {
-    if (stream.last.stream == flight.point.stream) continue;
-    for (const std::unique_ptr<Flight>& other : stream.flights | std::views::reverse) {
-      const Flight& earlier = *other;
-      if (is_serial(flight.pipeline) && earlier.pipeline == flight.pipeline) continue;
-      if (!conflict(flight.operation, earlier.operation)) continue;
-      flight.after.push_back(earlier.point);
-      break;  // the latest one: its stream has finished the earlier ones by then
-    }
+  for (const std::uint32_t id : by_priority_) find_hazards(flight, streams_[id]);
+}
+
+void Queues::find_hazards(Flight& flight, const Stream& stream) {
+  const bool own = stream.last.stream == flight.point.stream;
+  if (own && flight.operation.barrier) return;
+  if (own && stream.fence > stream.finished)
+    flight.after.push_back({.stream = flight.point.stream, .sequence = stream.fence});
+  for (const std::unique_ptr<Flight>& other : stream.flights | std::views::reverse) {
+    const Flight& earlier = *other;
+    if (earlier.done || (is_serial(flight.pipeline) && earlier.pipeline == flight.pipeline))
+      continue;
+    if (!conflict(flight.operation, earlier.operation)) continue;
+    flight.after.push_back(earlier.point);
+    return;  // the latest one: its stream has finished the earlier ones by then
   }
 }
 
 Flight* Queues::head(StreamId stream) const {
   const Stream& s = at(stream);
   return s.flights.empty() ? nullptr : s.flights.front().get();
+}
+
+Flight* Queues::blocker_in_stream(const Flight& flight, Flight*& running) const {
+  const Stream& stream = at(flight.point.stream);
+  for (const std::unique_ptr<Flight>& earlier : stream.flights) {
+    if (earlier.get() == &flight) return nullptr;
+    if (earlier->done) continue;
+    if (!earlier->running) return earlier.get();
+    running = earlier.get();
+    if (stream.overtakers == 0) return nullptr;  // then only the first can run
+  }
+  return nullptr;
 }
 
 Flight* Queues::blocker(const Flight& flight) const {
@@ -100,7 +160,8 @@ Flight* Queues::blocker(const Flight& flight) const {
     running = candidate;
     return false;
   };
-  if (Flight* first = head(flight.point.stream); blocks(first)) return first;
+  if (flight.operation.barrier)
+    if (Flight* queued = blocker_in_stream(flight, running)) return queued;
   if (is_serial(flight.pipeline)) {
     Flight* first = serial_[static_cast<std::size_t>(flight.pipeline)].front();
     if (blocks(first)) return first;
@@ -122,13 +183,18 @@ Flight& Queues::next_towards(TimelinePoint point) {
   return *flight;
 }
 
+bool Queues::may_start(const Flight& flight) const {
+  if (flight.running || flight.done || blocker(flight) != nullptr) return false;
+  return flight.pipeline != PipelineId::Callback || running_callbacks_ < callback_pool_;
+}
+
 Flight* Queues::next_runnable() {
-  for (const Stream& stream : streams_) {
-    if (stream.flights.empty()) continue;
-    Flight& first = *stream.flights.front();
-    if (first.running || blocker(first) != nullptr) continue;
-    if (first.pipeline == PipelineId::Callback && running_callbacks_ >= kCallbackPool) continue;
-    return &first;
+  for (const std::uint32_t id : by_priority_) {
+    const Stream& stream = streams_[id];
+    for (const std::unique_ptr<Flight>& flight : stream.flights) {
+      if (may_start(*flight)) return flight.get();
+      if (stream.overtakers == 0) break;  // then only the first can run
+    }
   }
   return nullptr;
 }
@@ -146,7 +212,8 @@ Operation Queues::start(Flight& flight) {
       .footprint = {},
       .work = operation.work,
       .correlation = operation.correlation,
-      .keep_alive = std::move(operation.keep_alive)};
+      .keep_alive = std::move(operation.keep_alive),
+      .after = {}};
 }
 
 bool Queues::is_current(const Flight* flight, TimelinePoint point) const {
@@ -159,20 +226,45 @@ void Queues::retire(Flight& flight) {
   if (flight.pipeline == PipelineId::Callback) --running_callbacks_;
   if (is_serial(flight.pipeline)) serial_[static_cast<std::size_t>(flight.pipeline)].pop_front();
   Stream& stream = at(flight.point.stream);
-  stream.finished = flight.point.sequence;
-  std::unique_ptr<Flight> owned = std::move(stream.flights.front());
-  stream.flights.pop_front();
-  --in_flight_;
-  owned->running = false;
-  owned->waits_for = nullptr;
-  owned->after.clear();
-  if (unused_.size() < kUnusedFlights) unused_.push_back(std::move(owned));
+  flight.running = false;
+  flight.done = true;
+  while (!stream.flights.empty() && stream.flights.front()->done) {
+    std::unique_ptr<Flight> owned = std::move(stream.flights.front());
+    stream.flights.pop_front();
+    --in_flight_;
+    stream.finished = owned->point.sequence;
+    if (!owned->operation.barrier) --stream.overtakers;
+    owned->done = false;
+    owned->waits_for = nullptr;
+    owned->after.clear();
+    if (unused_.size() < kUnusedFlights) unused_.push_back(std::move(owned));
+  }
+}
+
+void Queues::set_fault(const Flight& flight, std::exception_ptr fault) {
+  Stream& stream = at(flight.point.stream);
+  if (stream.fault) return;
+  stream.fault = std::move(fault);
+  stream.fault_at = flight.point.sequence;
+}
+
+std::exception_ptr Queues::take_fault(StreamId stream) {
+  return std::exchange(at(stream).fault, nullptr);
+}
+
+std::exception_ptr Queues::poison(const Flight& flight) const {
+  for (const TimelinePoint& point : flight.operation.after) {
+    const Stream& stream = at(point.stream);
+    if (point.stream != flight.point.stream && stream.fault && stream.fault_at <= point.sequence)
+      return stream.fault;
+  }
+  return nullptr;
 }
 
 void Queues::promote(TimelinePoint point) {
   for (const std::unique_ptr<Flight>& flight : at(point.stream).flights) {
     if (flight->point.sequence > point.sequence) return;
-    if (flight->running || flight->urgency == Urgency::Background) continue;
+    if (flight->running || flight->done || flight->urgency == Urgency::Background) continue;
     flight->urgency = Urgency::Background;
     ++queued_in_background_;
   }

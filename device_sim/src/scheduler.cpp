@@ -7,6 +7,7 @@
 #include "scheduler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "spyre/base/error.h"
@@ -16,8 +17,9 @@
 namespace spyre::device_sim {
 namespace {
 
-/// One for each serial pipeline and one for each thread of the callback pool.
-constexpr std::size_t kMaxWorkers = 7;
+/// One for each serial pipeline, besides those of the callback pool: callbacks that block leave
+/// some for the pipelines.
+constexpr std::size_t kPipelineWorkers = 3;
 
 std::string describe(const Flight& flight) {
   return str('"', flight.operation.name.empty() ? name_of(flight.pipeline) : flight.operation.name,
@@ -27,7 +29,10 @@ std::string describe(const Flight& flight) {
 }  // namespace
 
 Scheduler::Scheduler(const DeviceSpec& spec, Execute execute)
-    : spec_(spec), execute_(std::move(execute)), clock_(spec) {}
+    : spec_(spec),
+      execute_(std::move(execute)),
+      queues_(static_cast<std::size_t>(spec.host_callback_workers)),
+      clock_(spec) {}
 
 Scheduler::~Scheduler() {
   drain_all();
@@ -39,9 +44,27 @@ Scheduler::~Scheduler() {
   for (std::thread& worker : workers) worker.join();
 }
 
-StreamId Scheduler::create_stream() {
+StreamId Scheduler::create_stream(int priority) {
   const Lock lock(mutex_);
-  return queues_.add_stream();
+  return queues_.add_stream(priority);
+}
+
+StreamId Scheduler::host_stream(std::uint32_t index) {
+  const Lock lock(mutex_);
+  return queues_.host_stream(index);
+}
+
+StreamState Scheduler::stream_state(StreamId stream) const {
+  const Lock lock(mutex_);
+  if (queues_.fault(stream)) return StreamState::Faulted;
+  return queues_.idle(stream) ? StreamState::Idle : StreamState::Busy;
+}
+
+bool Scheduler::any_fault() const {
+  const Lock lock(mutex_);
+  for (const StreamId stream : queues_.streams())
+    if (queues_.fault(stream)) return true;
+  return false;
 }
 
 TimelinePoint Scheduler::submit(StreamId stream, std::span<Operation> operations, Urgency urgency) {
@@ -49,7 +72,7 @@ TimelinePoint Scheduler::submit(StreamId stream, std::span<Operation> operations
   TimelinePoint last = queues_.last_point(stream);
   for (Operation& operation : operations) {
     const PipelineId pipeline = pipeline_of(operation);
-    last = submit_locked(stream, std::move(operation), pipeline, urgency, {});
+    last = submit_locked(stream, std::move(operation), pipeline, urgency);
   }
   return last;
 }
@@ -58,18 +81,33 @@ void Scheduler::join(StreamId stream, TimelinePoint point) {
   const Lock lock(mutex_);
   queues_.reached(point);  // rejects a point that was never submitted
   if (point.stream == stream) return;
-  submit_locked(stream, {.name = "join"}, PipelineId::Join, Urgency::Waited, {point.modelled_ps});
-  if (!queues_.reached(point)) queues_.add_dependence(stream, point);
+  submit_locked(stream, {.name = "join", .after = {point}}, PipelineId::Join, Urgency::Waited);
+}
+
+Picoseconds Scheduler::anchor() {
+  if (clock_.mode() == ClockMode::Virtual) return {};
+  const Picoseconds wall{picoseconds_of(WallSpan::Clock::now() - started_)};
+  clock_.anchor(wall);
+  return wall;
+}
+
+ModelledSpan Scheduler::price(const Flight& flight) {
+  Picoseconds after;
+  for (const TimelinePoint& point : flight.operation.after)
+    after = std::max(after, Picoseconds{point.modelled_ps});
+  if (flight.pipeline == PipelineId::Join) return clock_.join(flight.point.stream, after);
+  return clock_.submit(flight.point.stream, charge_of(flight.operation), flight.operation.barrier,
+                       after);
 }
 
 TimelinePoint Scheduler::submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
-                                       Urgency urgency, Picoseconds not_before) {
-  const Picoseconds ready{queues_.last_point(stream).modelled_ps};
+                                       Urgency urgency) {
   count(operation, pipeline);
   Flight& flight = queues_.push(stream, std::move(operation), pipeline, urgency);
-  const ModelledSpan span = clock_.submit(flight.operation, pipeline, std::max(ready, not_before));
-  const TimelinePoint point = queues_.set_modelled(flight, span);
-  if (timeline_.on()) timeline_.add_modelled(flight);
+  const Picoseconds wall = anchor();
+  const ModelledSpan span = price(flight);
+  const TimelinePoint point = queues_.set_modelled(flight, span, clock_.last(stream));
+  if (timeline_.on()) timeline_.add_submission(flight, wall);
   log(LogChannel::Stream, [&] { return str("submit ", describe(flight)); });
   log(LogChannel::Time, [&] {
     return str(describe(flight), " from ", span.start.count, " to ", span.end.count, " ps");
@@ -82,11 +120,11 @@ void Scheduler::count(const Operation& operation, PipelineId pipeline) {
   switch (pipeline) {
     case PipelineId::HostToDevice:
       count_transfer(operation, counters_.bytes_h2d,
-                     std::get<HostToDevice>(operation.what).target.length);
+                     length_of(std::get<HostToDevice>(operation.what)));
       break;
     case PipelineId::DeviceToHost:
       count_transfer(operation, counters_.bytes_d2h,
-                     std::get<DeviceToHost>(operation.what).source.length);
+                     length_of(std::get<DeviceToHost>(operation.what)));
       break;
     case PipelineId::Compute: ++counters_.computes; break;
     case PipelineId::Callback: ++counters_.callbacks; break;
@@ -113,21 +151,36 @@ bool Scheduler::reached(TimelinePoint point) {
   return false;
 }
 
+void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {
+  const Picoseconds wall = anchor();
+  const bool all = kind == RunEntry::Kind::SynchronizeAll;
+  clock_.synchronize(all ? clock_.latest() : Picoseconds{point.modelled_ps});
+  if (timeline_.on()) timeline_.add_wait(kind, point, wall);
+}
+
 void Scheduler::synchronize(TimelinePoint point) {
   Lock lock(mutex_);
   queues_.reached(point);  // rejects a point that was never submitted
-  clock_.synchronize({point.modelled_ps});
+  synchronize_clock(RunEntry::Kind::Synchronize, point);
   wait(point, lock);
+  sleep_until_modelled({point.modelled_ps}, lock);
 }
 
 void Scheduler::synchronize_all() {
   Lock lock(mutex_);
   const std::vector<TimelinePoint> points = last_points();
-  Picoseconds latest;
-  for (const TimelinePoint& point : points)
-    latest = std::max(latest, Picoseconds{point.modelled_ps});
-  clock_.synchronize(latest);
+  const Picoseconds latest = clock_.latest();
+  synchronize_clock(RunEntry::Kind::SynchronizeAll, {});
   for (const TimelinePoint& point : points) wait(point, lock);
+  sleep_until_modelled(latest, lock);
+}
+
+void Scheduler::sleep_until_modelled(Picoseconds point,
+                                     Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (clock_.mode() != ClockMode::Realtime) return;
+  lock.unlock();
+  std::this_thread::sleep_until(started_ + std::chrono::nanoseconds(point.count / 1000));
+  lock.lock();
 }
 
 void Scheduler::drain(TimelinePoint point) {
@@ -142,9 +195,7 @@ void Scheduler::drain_all() {
 
 std::vector<TimelinePoint> Scheduler::last_points() const {
   std::vector<TimelinePoint> points;
-  points.reserve(queues_.stream_count());
-  for (std::uint32_t stream = 0; stream < queues_.stream_count(); ++stream)
-    points.push_back(queues_.last_point({stream}));
+  for (const StreamId stream : queues_.streams()) points.push_back(queues_.last_point(stream));
   return points;
 }
 
@@ -183,12 +234,15 @@ void Scheduler::sleep_until_progress(Flight& running, Lock& lock) {
 /// cycle must close here.
 void Scheduler::check_deadlock(const Flight& running) const {
   const std::thread::id self = std::this_thread::get_id();
+  std::string chain;
   const Flight* flight = &running;
   while (flight != nullptr) {
     if (flight->runner == self)
       throw DeviceFault(str("deadlock: operation ", describe(*flight),
-                            " waits for its own completion; it must not ",
-                            "synchronize with its own stream or with one that comes after it"));
+                            " waits for its own completion", chain.empty() ? "" : " through", chain,
+                            "; it must not synchronize with its own stream or with one ",
+                            "that comes after it"));
+    chain += str(chain.empty() ? " " : ", ", describe(*flight));
     const bool current = queues_.is_current(flight->waits_for, flight->waits_for_point);
     flight = current ? flight->waits_for : nullptr;
   }
@@ -196,6 +250,7 @@ void Scheduler::check_deadlock(const Flight& running) const {
 
 // The analysis does not follow a lock that is passed by reference.
 void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (std::exception_ptr poison = queues_.poison(flight)) queues_.set_fault(flight, poison);
   const bool skip =
       queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
   Operation operation = queues_.start(flight);
@@ -226,8 +281,7 @@ void Scheduler::finish(Flight& flight, std::exception_ptr fault) {
       return str("fault in operation number ", flight.point.sequence, " of stream ",
                  flight.point.stream);
     });
-    std::exception_ptr& first = queues_.fault(flight.point.stream);
-    if (!first) first = std::move(fault);
+    queues_.set_fault(flight, std::move(fault));
   }
   finished_ = std::max(finished_, flight.modelled.end);
   queues_.retire(flight);
@@ -236,7 +290,7 @@ void Scheduler::finish(Flight& flight, std::exception_ptr fault) {
 
 std::exception_ptr Scheduler::take_fault(StreamId stream) {
   const Lock lock(mutex_);
-  return std::exchange(queues_.fault(stream), nullptr);
+  return queues_.take_fault(stream);
 }
 
 void Scheduler::work() {
@@ -262,7 +316,8 @@ void Scheduler::wake_worker() {
     return;
   if (idle_workers_ != 0) {
     work_available_.notify_one();
-  } else if (workers_.size() < kMaxWorkers) {
+  } else if (workers_.size() <
+             kPipelineWorkers + static_cast<std::size_t>(spec_.host_callback_workers)) {
     workers_.emplace_back([this] { work(); });
   } else {
     return;  // every worker is busy, and looks again when it is done
@@ -285,12 +340,17 @@ void Scheduler::reset_counters() {
 
 void Scheduler::record_timeline(bool on) {
   const Lock lock(mutex_);
-  timeline_.record(on);
+  timeline_.record(on, clock_);
 }
 
-std::string Scheduler::timeline_json() const {
+std::string Scheduler::timeline_json(const TraceOptions& options) const {
   const Lock lock(mutex_);
-  return timeline_.json(spec_.profile);
+  return timeline_.json(spec_, options);
+}
+
+std::string Scheduler::report_json(const DeviceSpec& spec) const {
+  const Lock lock(mutex_);
+  return timeline_.report(spec);
 }
 
 std::size_t Scheduler::worker_count() const {

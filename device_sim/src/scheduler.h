@@ -28,7 +28,10 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  StreamId create_stream() SPYRE_EXCLUDES(mutex_);
+  StreamId create_stream(int priority = 0) SPYRE_EXCLUDES(mutex_);
+  StreamId host_stream(std::uint32_t index) SPYRE_EXCLUDES(mutex_);
+  StreamState stream_state(StreamId stream) const SPYRE_EXCLUDES(mutex_);
+  bool any_fault() const SPYRE_EXCLUDES(mutex_);
   TimelinePoint submit(StreamId stream, Operation operation, Urgency urgency)
       SPYRE_EXCLUDES(mutex_) {
     return submit(stream, std::span(&operation, 1), urgency);
@@ -52,12 +55,18 @@ class Scheduler {
   CardCounters counters() const SPYRE_EXCLUDES(mutex_);
   void reset_counters() SPYRE_EXCLUDES(mutex_);
   void record_timeline(bool on) SPYRE_EXCLUDES(mutex_);
-  std::string timeline_json() const SPYRE_EXCLUDES(mutex_);
+  std::string timeline_json(const TraceOptions& options) const SPYRE_EXCLUDES(mutex_);
+  std::string report_json(const DeviceSpec& spec) const SPYRE_EXCLUDES(mutex_);
   std::size_t worker_count() const SPYRE_EXCLUDES(mutex_);
 
  private:
   TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
-                              Urgency urgency, Picoseconds not_before) SPYRE_REQUIRES(mutex_);
+                              Urgency urgency) SPYRE_REQUIRES(mutex_);
+  /// Tells the clock how far this host is, if it wants to know; how far that is.
+  Picoseconds anchor() SPYRE_REQUIRES(mutex_);
+  ModelledSpan price(const Flight& flight) SPYRE_REQUIRES(mutex_);
+  void synchronize_clock(RunEntry::Kind kind, TimelinePoint point) SPYRE_REQUIRES(mutex_);
+  void sleep_until_modelled(Picoseconds point, Lock& lock) SPYRE_REQUIRES(mutex_);
   void count(const Operation& operation, PipelineId pipeline) SPYRE_REQUIRES(mutex_);
   void count_transfer(const Operation& operation, std::uint64_t& bytes, Bytes length)
       SPYRE_REQUIRES(mutex_);
@@ -75,6 +84,7 @@ class Scheduler {
 
   const DeviceSpec& spec_;
   const Execute execute_;
+  const WallSpan::Clock::time_point started_ = WallSpan::Clock::now();
   mutable Mutex mutex_;
   Condition progress_, work_available_;
   Queues queues_ SPYRE_GUARDED_BY(mutex_);

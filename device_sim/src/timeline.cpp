@@ -1,130 +1,80 @@
-// spyre/device_sim/timeline.cpp — rows to Chrome trace events.
-//
-// Process 1 shows the modelled card, process 2 what this host really did. Lanes are threads of
-// these processes: the host, then one per pipeline. Times are printed from integers, so equal
-// programs print equal bytes.
+// spyre/device_sim/timeline.cpp — bounded records; printing is trace_json.cpp's and report.cpp's.
 #include "timeline.h"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "spyre/base/text.h"
+#include "report.h"
+#include "trace_json.h"
 
 namespace spyre::device_sim {
 namespace {
 
-constexpr unsigned kModelled = 1, kWall = 2, kHostLane = 0;
-constexpr int kSchemaVersion = 1;
-
-unsigned lane_of(PipelineId pipeline) { return static_cast<unsigned>(pipeline) + 1; }
-
 std::string name_of_operation(const Flight& flight) {
-  return std::string(flight.operation.name.empty() ? name_of(flight.pipeline)
-                                                   : flight.operation.name);
+  const std::string_view name = flight.operation.name;
+  return std::string(name.empty() ? name_of(flight.pipeline) : name);
 }
 
 std::uint64_t bytes_of(const Operation& operation) {
-  if (const auto* upload = std::get_if<HostToDevice>(&operation.what))
-    return upload->target.length.count;
-  if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
-    return download->source.length.count;
-  return operation.work.bytes_read + operation.work.bytes_written;
-}
-
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// Chrome wants microseconds: "12.000345".
-std::string microseconds(std::uint64_t ps) {
-  const std::string digits = std::to_string(ps % 1'000'000);
-  return str(ps / 1'000'000, '.', std::string(6 - digits.size(), '0'), digits);
-}
-
-void print_names(std::string& out, unsigned process, std::string_view name) {
-  out += str("{\"ph\":\"M\",\"pid\":", process,
-             ",\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"", name, "\"}},\n");
-  const auto print_lane = [&](unsigned lane, std::string_view lane_name) {
-    out += str("{\"ph\":\"M\",\"pid\":", process, ",\"tid\":", lane,
-               ",\"name\":\"thread_name\",\"args\":{\"name\":\"", lane_name, "\"}},\n");
-  };
-  if (process == kModelled) print_lane(kHostLane, "host");
-  for (std::size_t i = 0; i < kPipelineCount; ++i) {
-    const auto pipeline = static_cast<PipelineId>(i);
-    if (pipeline != PipelineId::Join) print_lane(lane_of(pipeline), name_of(pipeline));
-  }
+  const Charge charge = charge_of(operation);
+  if (charge.pipeline != PipelineId::Compute) return charge.bytes;
+  return charge.work.bytes_read + charge.work.bytes_written;
 }
 
 }  // namespace
 
-void Timeline::Rows::add(Row row) {
-  if (kept.size() == kRows) {
-    kept.pop_front();
-    ++dropped;
-  }
-  kept.push_back(std::move(row));
+std::uint64_t picoseconds_of(WallSpan::Clock::duration duration) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count()) * 1000;
 }
 
-void Timeline::record(bool on) {
+void Timeline::record(bool on, const Clock& clock) {
   if (on && !on_) {
-    modelled_ = wall_ = {};
+    log_.emplace(clock);
+    wall_.clear();
+    wall_dropped_ = 0;
     origin_ = WallSpan::Clock::now();
   }
   on_ = on;
 }
 
-void Timeline::add_modelled(const Flight& flight) {
-  if (flight.pipeline == PipelineId::Join) return;
-  const ModelledSpan& span = flight.modelled;
-  Row row{.name = name_of_operation(flight),
-          .lane = kHostLane,
-          .point = flight.point,
-          .correlation = flight.operation.correlation,
-          .bytes = bytes_of(flight.operation),
-          .start_ps = span.submit.count,
-          .length_ps = (span.submitted - span.submit).count};
-  modelled_.add(row);
-  row.lane = lane_of(flight.pipeline);
-  row.start_ps = span.start.count;
-  row.length_ps = (span.end - span.start).count;
-  modelled_.add(std::move(row));
+void Timeline::add_submission(const Flight& flight, Picoseconds wall) {
+  const bool join = flight.pipeline == PipelineId::Join;
+  log_->add({.kind = join ? RunEntry::Kind::Join : RunEntry::Kind::Submit,
+             .point = flight.point,
+             .after = flight.operation.after,
+             .charge = charge_of(flight.operation),
+             .barrier = flight.operation.barrier,
+             .name = name_of_operation(flight),
+             .correlation = flight.operation.correlation,
+             .wall = wall});
+}
+
+void Timeline::add_wait(RunEntry::Kind kind, TimelinePoint point, Picoseconds wall) {
+  log_->add({.kind = kind, .point = point, .wall = wall});
 }
 
 void Timeline::add_wall(const Flight& flight, std::string name, WallSpan span) {
   if (span.from < origin_) return;  // began before the recording did
-  const auto ps = [](WallSpan::Clock::duration d) {
-    return static_cast<std::uint64_t>(std::chrono::nanoseconds(d).count()) * 1000;
-  };
   if (name.empty()) name = name_of(flight.pipeline);
-  wall_.add({.name = std::move(name),
-             .lane = lane_of(flight.pipeline),
-             .point = flight.point,
-             .correlation = flight.operation.correlation,
-             .bytes = bytes_of(flight.operation),
-             .start_ps = ps(span.from - origin_),
-             .length_ps = ps(span.to - span.from)});
-}
-
-void Timeline::print(std::string& out, const Rows& rows, unsigned process) const {
-  for (const Row& row : rows.kept) {
-    out += str("{\"ph\":\"X\",\"pid\":", process, ",\"tid\":", row.lane,
-               ",\"ts\":", microseconds(row.start_ps), ",\"dur\":", microseconds(row.length_ps),
-               ",\"name\":", quoted(row.name), ",\"args\":{\"stream\":", row.point.stream,
-               ",\"sequence\":", row.point.sequence, ",\"correlation\":", row.correlation,
-               ",\"bytes\":", row.bytes, "}},\n");
+  if (wall_.size() == kWallRows) {
+    wall_.pop_front();
+    ++wall_dropped_;
   }
+  wall_.push_back({.name = std::move(name),
+                   .pipeline = flight.pipeline,
+                   .point = flight.point,
+                   .correlation = flight.operation.correlation,
+                   .bytes = bytes_of(flight.operation),
+                   .start_ps = picoseconds_of(span.from - origin_),
+                   .length_ps = picoseconds_of(span.to - span.from)});
 }
 
-std::string Timeline::json(std::string_view profile) const {
-  std::string out = "{\"traceEvents\":[\n";
-  print_names(out, kModelled, "modelled card");
-  print(out, modelled_, kModelled);
-  print_names(out, kWall, "this host");
-  print(out, wall_, kWall);
-  out.erase(out.size() - 2);  // the last comma
-  out += str(
-      "\n],\n\"schema_version\":", kSchemaVersion, ",\"profile\":", quoted(std::string(profile)),
-      ",\"dropped_modelled\":", modelled_.dropped, ",\"dropped_wall\":", wall_.dropped, "}\n");
-  return out;
+std::string Timeline::json(const DeviceSpec& spec, const TraceOptions& options) const {
+  const ModelledRun run = log_ ? log_->priced(spec) : ModelledRun{};
+  return trace_json(run, wall_, wall_dropped_, spec, options);
+}
+
+std::string Timeline::report(const DeviceSpec& spec) const {
+  return report_json(log_ ? log_->priced(spec) : ModelledRun{}, spec);
 }
 
 }  // namespace spyre::device_sim

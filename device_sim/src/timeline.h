@@ -1,14 +1,13 @@
-// spyre/device_sim/timeline.h — records what happened when, in modelled and in wall time, for
-// Chrome's trace viewer.
+// spyre/device_sim/timeline.h — records what happened when, in modelled and in wall time.
 #pragma once
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "queues.h"
+#include "run_log.h"
 
 namespace spyre::device_sim {
 
@@ -19,39 +18,41 @@ struct WallSpan {
   static WallSpan begin() { return {.from = Clock::now()}; }
   WallSpan ended() const { return {from, Clock::now()}; }
 };
+std::uint64_t picoseconds_of(WallSpan::Clock::duration duration);
+
+/// A row of wall time: one operation on the thread that ran it.
+struct WallRow {
+  std::string name = {};
+  PipelineId pipeline{};
+  TimelinePoint point = {};
+  std::uint64_t correlation = 0, bytes = 0;
+  std::uint64_t start_ps = 0, length_ps = 0;
+};
 
 /// Keeps the latest rows of each kind and counts what it dropped. Off until record(true). Observes,
 /// never alters. Confined to its owner's lock.
 class Timeline {
  public:
-  static constexpr std::size_t kRows = 1 << 16;  // of each kind
+  static constexpr std::size_t kWallRows = 1 << 16;
 
   bool on() const { return on_; }
-  /// Turning it on starts afresh.
-  void record(bool on);
-  void add_modelled(const Flight& flight);
+  /// Turning it on starts afresh, at the clock's moment.
+  void record(bool on, const Clock& clock);
+  void add_submission(const Flight& flight, Picoseconds wall);
+  void add_wait(RunEntry::Kind kind, TimelinePoint point, Picoseconds wall);
   void add_wall(const Flight& flight, std::string name, WallSpan span);
-  /// Modelled rows come first and depend on the program alone; one row a line.
-  std::string json(std::string_view profile) const;
+
+  /// For Chrome's trace viewer. Modelled rows come first and depend on the program alone.
+  std::string json(const DeviceSpec& spec, const TraceOptions& options) const;
+  /// What the modelled time went into, on `spec`.
+  std::string report(const DeviceSpec& spec) const;
 
  private:
-  struct Row {
-    std::string name = {};
-    unsigned lane = 0;
-    TimelinePoint point = {};
-    std::uint64_t correlation = 0, bytes = 0;
-    std::uint64_t start_ps = 0, length_ps = 0;
-  };
-  struct Rows {
-    std::deque<Row> kept;
-    std::uint64_t dropped = 0;
-    void add(Row row);
-  };
-  void print(std::string& out, const Rows& rows, unsigned process) const;
-
   bool on_ = false;
   WallSpan::Clock::time_point origin_{};
-  Rows modelled_, wall_;
+  std::optional<RunLog> log_;
+  std::deque<WallRow> wall_;
+  std::uint64_t wall_dropped_ = 0;
 };
 
 }  // namespace spyre::device_sim

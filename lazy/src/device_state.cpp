@@ -37,14 +37,22 @@ std::shared_ptr<const void> retain(Buffer& buffer) {
 
 Device::State::State(Device& device, device_sim::DeviceSpec spec, const Settings& settings)
     : card(std::move(spec)), buffers(device), planner(settings, card.spec()) {
-  streams.push_back(std::make_unique<StreamState>(StreamId{0}, card, buffers));
+  const Lock lock(mutex);
+  add_stream(StreamId{0});
 }
 
 Device::State::~State() { card.synchronize_all(); }
 
+void Device::State::add_stream(StreamId id) {
+  if (id.value >= stream_of.size()) stream_of.resize(id.value + 1);
+  streams.push_back(std::make_unique<StreamState>(id, card, buffers));
+  stream_of[id.value] = streams.back().get();
+}
+
 StreamState& Device::State::stream(StreamId id) {
-  if (id.value >= streams.size()) throw InvalidArgument(str("stream: there is no stream ", id));
-  return *streams[id.value];
+  if (id.value >= stream_of.size() || stream_of[id.value] == nullptr)
+    throw InvalidArgument(str("stream: there is no stream ", id));
+  return *stream_of[id.value];
 }
 
 void Device::State::wait(StreamState& s, TimelinePoint point) {

@@ -21,6 +21,7 @@ struct Device::State {
   State(Device& device, device_sim::DeviceSpec spec, const Settings& settings);
   ~State();
 
+  void add_stream(StreamId id) SPYRE_REQUIRES(mutex);
   StreamState& stream(StreamId id) SPYRE_REQUIRES(mutex);
 
   /// With one outside owner.
@@ -97,8 +98,9 @@ struct Device::State {
   BufferPool buffers;  // taking is guarded by the lock, giving back is not
   OwnerLedger owners;  // likewise
   Planner planner SPYRE_GUARDED_BY(mutex);
-  std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);  // by StreamId
-  Stats counted SPYRE_GUARDED_BY(mutex);  // the fields that are counted here
+  std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);
+  std::vector<StreamState*> stream_of SPYRE_GUARDED_BY(mutex);  // by StreamId; nullptr: none
+  Stats counted SPYRE_GUARDED_BY(mutex);                        // the fields that are counted here
   SourceText source_text SPYRE_GUARDED_BY(mutex);
 };
 

@@ -39,8 +39,7 @@ StreamId Device::create_stream(int priority) {
   State& d = *state_;
   Lock lock(d.mutex);
   const StreamId id = d.card.create_stream(priority);
-  ensure(id.value == d.streams.size(), "the card numbers its streams from 0");
-  d.streams.push_back(std::make_unique<StreamState>(id, d.card, d.buffers));
+  d.add_stream(id);
   // What was launched while there was one stream does not say what it touches.
   lock.unlock();
   d.card.drain_all();

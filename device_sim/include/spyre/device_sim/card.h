@@ -41,6 +41,13 @@ enum class Urgency : std::uint8_t {
   Background,  // a worker thread should run it
 };
 
+/// What a stream is doing. Faulted: it skips operations until the fault is taken.
+enum class StreamState : std::uint8_t { Idle, Busy, Faulted };
+
+struct TraceOptions {
+  bool core_lanes = false;  // one lane per core, beside those of the pipelines
+};
+
 /// A card. Internally synchronized. Worker threads start with the first Background submission or
 /// callback, and end with the card, which first drains its queues.
 class Card {
@@ -66,12 +73,20 @@ class Card {
   Bytes trim();
 
   // Streams are FIFO sequences of operations; stream 0 exists from the start.
-  StreamId create_stream(
-      int priority = 0);  // no effect: a card has one queue, first come first served
+  // Ids: 1 to 32 for priority 0, 33 to 64 for a negative one (a higher priority), 65 to 72 for the
+  // host's workers, 73 and more when a pool is used up. Workers take operations of higher priority
+  // first; the modelled pipelines stay in the order of submission, for a price is final at once.
+  StreamId create_stream(int priority = 0);
+  /// The stream of a host worker, 0 to 7; the same one each time.
+  StreamId host_stream(std::uint32_t worker);
+  StreamState stream_state(StreamId stream) const;
+  /// Whether some stream is Faulted.
+  bool any_fault() const;
   TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
   /// Several at once, in order: the same, for less. The last one's point; `operations` are moved from.
   TimelinePoint enqueue(StreamId stream, std::span<Operation> operations, Urgency urgency);
-  /// Later operations of `stream` start after `point` is reached.
+  /// Later operations of `stream` start after `point` is reached. If the point's stream is faulted
+  /// then, so is this one.
   void wait_for(StreamId stream, TimelinePoint point);
   TimelinePoint last_point(StreamId stream) const;
   /// Never blocks. Workers see to a point that is not reached, so that asking in a loop ends.
@@ -97,7 +112,12 @@ class Card {
 
   /// Timeline of both times as Chrome trace events; recording is off until enabled.
   void record_timeline(bool on);
-  std::string timeline_json() const;
+  std::string timeline_json(const TraceOptions& options = {}) const;
+  /// What the recorded run spent its modelled time on, as JSON: pipelines, kernels, roofline.
+  std::string report_json() const;
+  /// The same run on another card: priced again, not run again. Its division over cores is
+  /// planned anew if the number of cores differs.
+  std::string report_json(const DeviceSpec& what_if) const;
 
  private:
   struct State;

@@ -32,6 +32,25 @@ struct Core {
   std::span<std::byte> scratchpad = {};  // LX: private to this core while it runs a slice
 };
 
+/// A matrix product: C[b, m, n] is the sum over k of A[b, m, k] and B[b, k, n]. m = 0: not known.
+struct ProductShape {
+  std::uint64_t batch = 1, m = 0, n = 0, k = 0;
+  bool shared_right = false;  // one B for all batches
+  bool known() const { return m != 0; }
+  std::uint64_t macs() const { return batch * m * n * k; }
+};
+
+/// Over how many cores each dimension is divided (work_division.h). All 0: as well as can be.
+struct CoreSplit {
+  std::uint8_t batch = 0, m = 0, n = 0, k = 0;
+  bool chosen() const { return m != 0; }
+  int cores() const { return batch * m * n * k; }
+  friend bool operator==(const CoreSplit&, const CoreSplit&) = default;
+};
+
+/// The operands of matrix units: narrower ones multiply more per cycle.
+enum class MacFormat : std::uint8_t { Fp16, Fp8, Int8, Int4 };
+
 /// What an operation moves and computes: the clock prices this, and nothing else.
 struct Work {
   std::uint64_t bytes_read = 0, bytes_written = 0;  // device memory, distinct operands once
@@ -45,7 +64,14 @@ struct Work {
     Relayout,
     Product
   } pattern{};
-  std::uint64_t rows = 0;  // reductions: rows; products: rows per batch
+  std::uint64_t rows = 0;     // reductions: rows; products: rows per batch
+  ProductShape product = {};  // products, if known; macs and rows stand beside it
+  CoreSplit split = {};
+  MacFormat mac_format{};
+  std::uint64_t bytes_padding = 0;    // how much of what is read and written only fills up sticks
+  std::uint64_t bytes_ring = 0;       // from core to core
+  std::uint64_t scratchpad_peak = 0;  // bytes of LX that the busiest core uses
+  std::uint64_t bytes_converted = 0;  // host callbacks: to or from the card's formats
 };
 
 /// Device memory ranges that an operation reads and writes; hazards between pipelines are found
@@ -71,13 +97,19 @@ struct HostToDevice {
   const std::byte* source = nullptr;
   Piece target = {};
   std::shared_ptr<const void> keep_alive = {};
+  std::vector<Piece> more = {};  // the target goes on here, in this order
 };
 /// Device memory -> host memory.
 struct DeviceToHost {
   Piece source = {};
   std::byte* target = nullptr;
   std::shared_ptr<const void> keep_alive = {};
+  std::vector<Piece> more = {};  // the source goes on here, in this order
 };
+/// How much a transfer moves.
+Bytes length_of(const HostToDevice& copy);
+Bytes length_of(const DeviceToHost& copy);
+
 /// Runs a program with arguments that lie in device memory (its program allocation).
 struct Compute {
   std::shared_ptr<const Program> program = {};
@@ -96,6 +128,10 @@ struct Operation {
   std::uint64_t correlation = 0;  // ties timeline rows to the recording op
   std::shared_ptr<const void> keep_alive =
       {};  // released when the operation is done, before its point is reached
+  /// Waits for all earlier operations of its stream. Without it, it may overtake those on other
+  /// pipelines back to the stream's last wait_for, unless they touch the same memory.
+  bool barrier = true;
+  std::vector<TimelinePoint> after = {};  // and for these, of any stream
 };
 
 }  // namespace spyre::device_sim
