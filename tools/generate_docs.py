@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the parts of docs/ that are said in the code already: layers, environment variables, ops, layouts.
+"""Writes the parts of docs/ that are said in the code already: layers, environment variables, ops, layouts, the card.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `--check` writes nothing and fails if a
 part is stale; a test runs that.
@@ -121,6 +121,31 @@ def conversions() -> str:
     return table(["from", "to"], [[code(source), ", ".join(names)] for source, names in targets.items()])
 
 
+def either(calibrated: str, datasheet: str) -> str:
+    return code(calibrated) if calibrated == datasheet else f"{code(calibrated)} / {code(datasheet)}"
+
+
+def parameters() -> str:
+    import torch_spyre
+
+    rows = [
+        [code(row["name"]), either(row["calibrated"], row["datasheet"]), row["unit"], row["mark"], row["source"]]
+        for row in torch_spyre._C.device_parameters()
+    ]
+    return table(["parameter", "calibrated / datasheet", "unit", "mark", "source"], rows)
+
+
+def rules() -> str:
+    import torch_spyre
+
+    rows = [
+        [code(row["name"]), code(row["formula"]), row["mark"], row["source"]]
+        for row in torch_spyre._C.price_rules()
+        if row["name"] != "nothing"
+    ]
+    return table(["rule", "time", "mark", "source"], rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "layers": layers,
     "environment": environment,
@@ -131,6 +156,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "layout_small": lambda: example("131072", "64", "2", "2"),
     "dtype_formats": dtype_formats,
     "conversions": conversions,
+    "parameters": parameters,
+    "rules": rules,
 }
 
 

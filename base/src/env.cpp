@@ -55,15 +55,23 @@ constexpr std::array kTable{
     EnvRow{Env::DeviceMemory, Size, "SPYRE_DEVICE_MEMORY", "0B",
            "number and B, KiB, MiB, GiB or TiB", "8GiB",
            "memory of the card; 0B: half of this machine's"},
-    EnvRow{Env::DeviceSpec, Text, "SPYRE_DEVICE_SPEC", "", "path of a JSON object", "card.json",
-           "overrides fields of the card's description"},
+    EnvRow{Env::DeviceSpec, Text, "SPYRE_DEVICE_SPEC", "",
+           "path of a JSON object, calibrated or datasheet", "card.json",
+           "overrides fields of the card's description, or names a whole one"},
+    EnvRow{Env::DeviceFunction, Choice, "FLEX_DEVICE", "PF", "PF|VF|MOCK", "VF",
+           "physical or virtual function of the card: what handles of its memory are"},
+    EnvRow{Env::Clock, Choice, "SPYRE_CLOCK", "virtual", "virtual|anchored|realtime", "realtime",
+           "how the modelled host's time passes: by fixed costs, with this host, or with this host "
+           "waiting for the modelled card"},
+    EnvRow{Env::Poison, Choice, "SPYRE_POISON", "0", "0|1", "1",
+           "fills fresh, freed and padding bytes of device memory with NaN"},
 };
 
 constexpr bool rows_stand_in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].variable != static_cast<Env>(i)) return false;
   }
-  return kTable.back().variable == Env::DeviceSpec;
+  return kTable.back().variable == Env::Poison;
 }
 static_assert(rows_stand_in_order());
 

@@ -9,7 +9,9 @@
 namespace spyre::device_sim {
 
 BlockAllocator::BlockAllocator(Bytes range, Bytes block)
-    : range_(range), block_shift_(static_cast<unsigned>(std::countr_zero(block.count))) {
+    : range_(range),
+      block_shift_(static_cast<unsigned>(std::countr_zero(block.count))),
+      starts_(range.count >> block_shift_) {
   ensure(std::has_single_bit(block.count), "a block size is a power of two");
   range_.count = range.count >> block_shift_ << block_shift_;
   if (range_.count != 0) insert_free({0, range_.count});
@@ -31,6 +33,7 @@ std::optional<Bytes> BlockAllocator::allocate(Bytes length) {
   }
   if (!offset) return std::nullopt;
   allocated_.count += size;
+  starts_.set(*offset >> block_shift_);
   return Bytes{*offset};
 }
 
@@ -38,6 +41,7 @@ void BlockAllocator::free(Bytes offset, Bytes length) {
   const Run run{offset.count, rounded(length).count};
   ensure(run.length <= allocated_.count && run.offset + run.length <= range_.count,
          "only allocated runs are freed");
+  ensure(starts_.clear(run.offset >> block_shift_), "an allocated run is freed once");
   allocated_.count -= run.length;
   const std::size_t size_class = class_of(run.length);
   if (size_class >= kSmallClasses) return keep_large(run);
@@ -128,16 +132,59 @@ Bytes BlockAllocator::largest_free() const {
   return {largest};
 }
 
-void BlockAllocator::visit_free_runs(const std::function<void(Bytes, Bytes)>& visit) const {
-  for (const auto& [offset, length] : free_by_offset_) visit(Bytes{offset}, Bytes{length});
+void BlockAllocator::Starts::set(std::uint64_t block) {
+  std::unique_ptr<Page>& page = pages_[block / kBits];
+  if (!page) page = std::make_unique<Page>();
+  (*page)[block % kBits / 64] |= 1ULL << block % 64;
 }
 
-void BlockAllocator::visit_kept_runs(const std::function<void(Bytes, Bytes)>& visit) const {
+bool BlockAllocator::Starts::clear(std::uint64_t block) {
+  if (!test(block)) return false;
+  (*pages_[block / kBits])[block % kBits / 64] &= ~(1ULL << block % 64);
+  return true;
+}
+
+bool BlockAllocator::Starts::test(std::uint64_t block) const {
+  const std::unique_ptr<Page>& page = pages_[block / kBits];
+  return page && ((*page)[block % kBits / 64] >> block % 64 & 1) != 0;
+}
+
+std::vector<Block> BlockAllocator::unallocated() const {
+  std::vector<Block> runs;
+  for (const auto& [offset, length] : free_by_offset_)
+    runs.push_back({{offset}, {length}, BlockState::Free});
   for (std::size_t size_class = 0; size_class < kSmallClasses; ++size_class)
     for (const std::uint64_t offset : small_[size_class])
-      visit(Bytes{offset}, Bytes{(size_class + 1) << block_shift_});
+      runs.push_back({{offset}, {(size_class + 1) << block_shift_}, BlockState::Kept});
   for (const Run& run : large_)
-    if (run.length != 0) visit(Bytes{run.offset}, Bytes{run.length});
+    if (run.length != 0) runs.push_back({{run.offset}, {run.length}, BlockState::Kept});
+  std::ranges::sort(runs, {}, &Block::offset);
+  return runs;
+}
+
+void BlockAllocator::append_allocated(std::uint64_t from, std::uint64_t to,
+                                      std::vector<Block>& out) const {
+  const std::uint64_t block = 1ULL << block_shift_;
+  for (std::uint64_t offset = from; offset < to; offset += block) {
+    if (starts_.test(offset >> block_shift_)) out.push_back({{offset}, {}, BlockState::Allocated});
+    out.back().length.count += block;
+  }
+}
+
+std::vector<Block> BlockAllocator::blocks() const {
+  std::vector<Block> out;
+  std::uint64_t end = 0;
+  for (const Block& block : unallocated()) {
+    append_allocated(end, block.offset.count, out);
+    out.push_back(block);
+    end = (block.offset + block.length).count;
+  }
+  append_allocated(end, range_.count, out);
+  return out;
+}
+
+void BlockAllocator::visit_free_runs(const std::function<void(Bytes, Bytes)>& visit) const {
+  for (const auto& [offset, length] : free_by_offset_) visit(Bytes{offset}, Bytes{length});
 }
 
 }  // namespace spyre::device_sim

@@ -129,5 +129,24 @@ TEST(BlockAllocator, HugeAddressRangesCostNothing) {
   EXPECT_TRUE(blocks.allocate({1ULL << 43}));
 }
 
+TEST(BlockAllocator, BlocksTellAllocatedRunsApart) {
+  BlockAllocator allocator(1_KiB);
+  const Bytes a = *allocator.allocate(128_B);
+  const Bytes b = *allocator.allocate(256_B);
+  allocator.free(a, 128_B);
+  EXPECT_EQ(allocator.blocks(), (std::vector<Block>{{0_B, 640_B, BlockState::Free},
+                                                    {b, 256_B, BlockState::Allocated},
+                                                    {a, 128_B, BlockState::Kept}}));
+}
+
+TEST(BlockAllocator, ARunIsFreedOnce) {
+  BlockAllocator allocator(1_MiB);
+  const Bytes first = *allocator.allocate(128_B);
+  allocator.allocate(512_B);
+  allocator.free(first, 128_B);
+  EXPECT_THROW(allocator.free(first, 128_B), InternalError);
+  EXPECT_THROW(allocator.free(first + 256_B, 128_B), InternalError) << "not where a run starts";
+}
+
 }  // namespace
 }  // namespace spyre::device_sim

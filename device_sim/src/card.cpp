@@ -3,12 +3,20 @@
 
 #include <unistd.h>
 
+#include <functional>
+#include <utility>
+
+#include "captures.h"
 #include "core_array.h"
+#include "deferred_frees.h"
 #include "device_memory.h"
 #include "scheduler.h"
 
 namespace spyre::device_sim {
 namespace {
+
+/// Deferred frees that a call looks at: a bounded share of its time.
+constexpr std::size_t kCollected = 8;
 
 template <class Visit>
 void for_each_piece(const Piece& first, const std::vector<Piece>& more, const Visit& visit) {
@@ -57,11 +65,50 @@ class Executor {
 /// Members end in reverse order: the scheduler drains first, while cores and memory still exist.
 struct Card::State {
   explicit State(DeviceSpec s)
-      : spec(std::move(s)), memory(spec), cores(spec), scheduler(spec, Executor(memory, cores)) {}
+      : spec(std::move(s)),
+        memory(spec),
+        cores(spec),
+        scheduler(spec, Executor(memory, cores)),
+        deferred(memory, scheduler) {}
+
+  /// Memory that was not there at once: from deferred frees, from those that are still to be
+  /// waited for, from the handler, in this order.
+  Allocation relieve(const AllocationRequest& request) {
+    const std::function<bool()> steps[] = {
+        [&] { return deferred.collect(DeferredFrees::kAll); },
+        [&] { return deferred.drain(); },
+        [&] {
+          const ExhaustionHandler handle = handler();
+          return handle && handle(request.size);
+        },
+    };
+    for (const std::function<bool()>& helped : steps) {
+      if (!helped()) continue;
+      if (std::optional<Allocation> allocation = memory.try_allocate(request)) {
+        memory.note_relieved();
+        return std::move(*allocation);
+      }
+    }
+    memory.fail(request);
+  }
+
+  ExhaustionHandler handler() {
+    const Lock lock(handler_mutex);
+    return exhaustion_handler;
+  }
+  void set_handler(ExhaustionHandler handler) {
+    const Lock lock(handler_mutex);
+    exhaustion_handler = std::move(handler);
+  }
+
   const DeviceSpec spec;
   DeviceMemory memory;
   CoreArray cores;
   Scheduler scheduler;
+  DeferredFrees deferred;
+  Captures captures;
+  Mutex handler_mutex;
+  ExhaustionHandler exhaustion_handler SPYRE_GUARDED_BY(handler_mutex);
   const pid_t owner = getpid();
 };
 
@@ -76,12 +123,30 @@ Card::~Card() {
 
 const DeviceSpec& Card::spec() const { return state_->spec; }
 
-Allocation Card::allocate(Bytes size) { return state_->memory.allocate(size); }
+Allocation Card::allocate(Bytes size) { return allocate(AllocationRequest{.size = size}); }
+Allocation Card::allocate(const AllocationRequest& request) {
+  if (state_->deferred.any()) state_->deferred.collect(kCollected);
+  std::optional<Allocation> allocation = state_->memory.try_allocate(request);
+  return allocation ? std::move(*allocation) : state_->relieve(request);
+}
 void Card::free(const Allocation& allocation) { state_->memory.free(allocation); }
+void Card::free_after(Allocation allocation, std::vector<TimelinePoint> points) {
+  state_->deferred.add(std::move(allocation), std::move(points));
+  state_->deferred.collect(kCollected);
+}
+void Card::on_exhaustion(ExhaustionHandler handler) { state_->set_handler(std::move(handler)); }
 std::byte* Card::address(const Piece& piece) const { return state_->memory.address(piece); }
-MemoryStats Card::memory_stats() const { return state_->memory.stats(); }
+LogicalAddress Card::logical_address(const Piece& piece) const {
+  return state_->memory.logical_address(piece);
+}
+MemoryStats Card::memory_stats() const {
+  MemoryStats stats = state_->memory.stats();
+  stats.deferred = state_->deferred.bytes();
+  return stats;
+}
+MemorySnapshot Card::memory_snapshot() const { return state_->memory.snapshot(); }
 void Card::reset_peak_memory() { state_->memory.reset_peak(); }
-std::vector<MemoryRun> Card::memory_runs() const { return state_->memory.runs(); }
+void Card::reset_memory_totals() { state_->memory.reset_totals(); }
 Bytes Card::trim() { return state_->memory.trim(); }
 
 StreamId Card::create_stream(int priority) { return state_->scheduler.create_stream(priority); }
@@ -91,12 +156,33 @@ StreamState Card::stream_state(StreamId stream) const {
 }
 bool Card::any_fault() const { return state_->scheduler.any_fault(); }
 TimelinePoint Card::enqueue(StreamId stream, Operation operation, Urgency urgency) {
-  return state_->scheduler.submit(stream, std::move(operation), urgency);
+  return enqueue(stream, std::span(&operation, 1), urgency);
 }
 TimelinePoint Card::enqueue(StreamId stream, std::span<Operation> operations, Urgency urgency) {
+  if (state_->captures.take(stream, operations)) return {.stream = stream};
   return state_->scheduler.submit(stream, operations, urgency);
 }
-void Card::wait_for(StreamId stream, TimelinePoint point) { state_->scheduler.join(stream, point); }
+void Card::wait_for(StreamId stream, TimelinePoint point) {
+  state_->captures.refuse(stream, "a wait of");
+  state_->scheduler.join(stream, point);
+}
+void Card::begin_capture(StreamId stream) {
+  state_->scheduler.last_point(stream);  // rejects a stream that does not exist
+  state_->captures.begin(stream);
+}
+std::shared_ptr<const CapturedSequence> Card::end_capture(StreamId stream) {
+  return state_->captures.end(stream);
+}
+TimelinePoint Card::replay(StreamId stream, const CapturedSequence& sequence, Urgency urgency) {
+  state_->captures.refuse(stream, "a replay on");
+  TimelinePoint last = state_->scheduler.last_point(stream);
+  bool first = true;
+  for (Operation operation : sequence.operations) {
+    operation.chained = !std::exchange(first, false);
+    last = state_->scheduler.submit(stream, std::move(operation), urgency);
+  }
+  return last;
+}
 TimelinePoint Card::last_point(StreamId stream) const {
   return state_->scheduler.last_point(stream);
 }

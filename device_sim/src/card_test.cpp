@@ -255,7 +255,7 @@ TEST(Card, EightThreadsShareOneCard) {
       const StreamId stream = card.create_stream();
       for (int i = 0; i < 200; ++i) {
         const Allocation memory =
-            card.allocate({static_cast<std::uint64_t>(64 + 997 * ((t * 200 + i) % 13))});
+            card.allocate(Bytes{static_cast<std::uint64_t>(64 + 997 * ((t * 200 + i) % 13))});
         const Piece piece = memory.pieces[0];
         std::vector<int> value{t * 1000 + i}, result(1);
         card.enqueue(stream, upload(value, piece),

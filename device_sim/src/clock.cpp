@@ -26,14 +26,14 @@ Clock::Times& Clock::times(StreamId stream) {
 }
 
 /// A call of this host has taken its time already if the clock is anchored to it.
-Picoseconds Clock::call_cost(PipelineId pipeline) const {
-  return mode_ == ClockMode::Virtual ? host_price(pipeline, *spec_) : Picoseconds{};
+Picoseconds Clock::call_cost(const Charge& charge) const {
+  return mode_ == ClockMode::Virtual ? host_price(charge, *spec_) : Picoseconds{};
 }
 
 ModelledSpan Clock::submit(StreamId stream, const Charge& charge, bool barrier, Picoseconds after) {
   Times& of_stream = times(stream);
   ModelledSpan span{.submit = host_};
-  host_ += call_cost(charge.pipeline);
+  host_ += call_cost(charge);
   span.submitted = host_;
   Picoseconds& unit = free_at(charge.pipeline);
   const Picoseconds ready = std::max(barrier ? of_stream.last : of_stream.fence, after);

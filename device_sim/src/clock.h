@@ -56,7 +56,7 @@ class Clock {
   };
   Times& times(StreamId stream);
   Picoseconds& free_at(PipelineId pipeline);
-  Picoseconds call_cost(PipelineId pipeline) const;
+  Picoseconds call_cost(const Charge& charge) const;
 
   const DeviceSpec* spec_;
   ClockMode mode_;

@@ -2,6 +2,8 @@
 #include "device_memory.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include "spyre/base/error.h"
 #include "spyre/base/log.h"
@@ -10,92 +12,217 @@
 namespace spyre::device_sim {
 namespace {
 
+constexpr int kPoison = 0xFF;  // a NaN in every float format, -1 in every integer
+
 Bytes capacity_of(const DeviceSpec& spec) {
   return spec.capacity == 0_B ? Bytes{machine_memory().count / 2} : spec.capacity;
 }
 
-/// A piece lies in one region, so small cards get fewer regions rather than small ones.
-std::uint64_t region_count(const DeviceSpec& spec) {
-  const std::uint64_t that_fit =
-      capacity_of(spec).count / std::max<std::uint64_t>(spec.min_region.count, 1);
-  return std::clamp<std::uint64_t>(that_fit, 1, static_cast<std::uint64_t>(spec.regions));
+/// Of the address space, the one for programs included.
+std::uint64_t region_budget(const DeviceSpec& spec) {
+  const int regions =
+      spec.function == "vf" ? std::min(spec.vf_regions, spec.regions) : spec.regions;
+  return static_cast<std::uint64_t>(std::max(regions, 2));
 }
 
-/// The region's runs, of which only those that are not allocated are recorded, without gaps.
-void append_runs(const Region& region, std::size_t index, std::vector<MemoryRun>& all) {
-  const RegionId id{static_cast<std::uint16_t>(index)};
-  std::vector<MemoryRun> known;
-  const auto note = [&](MemoryRun::State state) {
-    return [&known, id, state](Bytes offset, Bytes length) {
-      known.push_back({{id, offset, length}, state});
-    };
-  };
-  region.blocks().visit_free_runs(note(MemoryRun::State::Free));
-  region.blocks().visit_kept_runs(note(MemoryRun::State::Kept));
-  std::ranges::sort(known, {}, [](const MemoryRun& run) { return run.piece.offset; });
-  Bytes end;
-  const auto allocated_until = [&](Bytes next) {
-    if (end < next) all.push_back({{id, end, next - end}, MemoryRun::State::Allocated});
-  };
-  for (const MemoryRun& run : known) {
-    allocated_until(run.piece.offset);
-    all.push_back(run);
-    end = run.piece.offset + run.piece.length;
-  }
-  allocated_until(region.blocks().range());
+/// A piece lies in one region, so small cards get fewer regions rather than small ones.
+std::uint64_t tensor_regions(const DeviceSpec& spec) {
+  const std::uint64_t most = region_budget(spec) - 1;
+  const std::uint64_t that_fit =
+      capacity_of(spec).count / std::max<std::uint64_t>(spec.min_region.count, 1);
+  const auto domains = static_cast<std::uint64_t>(spec.memory_domains);
+  return std::clamp<std::uint64_t>(std::max(that_fit, domains), 1, most);
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(const DeviceSpec& spec) {
-  const std::uint64_t count = region_count(spec);
-  const Bytes length{capacity_of(spec).count / count};
+DeviceMemory::DeviceMemory(const DeviceSpec& spec)
+    : virtual_function_(spec.function == "vf"),
+      poisons_(spec.poison != 0),
+      policy_(spec.region_policy == "most_free"    ? RegionPolicy::MostFree
+              : spec.region_policy == "least_free" ? RegionPolicy::LeastFree
+                                                   : RegionPolicy::FirstFit),
+      domains_(std::min(static_cast<std::uint64_t>(spec.memory_domains), tensor_regions(spec))),
+      span_(spec.region_span),
+      program_{static_cast<std::uint16_t>(region_budget(spec) - 1)},
+      bases_(region_budget(spec)) {
+  const std::uint64_t count = tensor_regions(spec);
+  const Bytes length = std::min(Bytes{capacity_of(spec).count / count}, span_);
   regions_.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     regions_.emplace_back(length, spec.block);
-    bases_.push_back(regions_.back().data());
+    bases_[i] = regions_.back().data();
     stats_.capacity += regions_.back().length();
   }
+  programs_.emplace_back(spec.program_capacity, spec.block);
+  bases_[program_.value] = programs_.front().data();
+  stats_.program_capacity = programs_.front().length();
 }
 
-Allocation DeviceMemory::allocate(Bytes size) {
-  Allocation allocation{.pieces = std::vector<Piece>(1), .length = size};
-  Piece& piece = allocation.pieces.front();
-  const Lock lock(mutex_);
-  for (std::size_t i = 0; i < regions_.size(); ++i) {
-    const std::optional<Bytes> offset = regions_[i].allocate(size);
-    if (!offset) continue;
-    piece = {.region = {static_cast<std::uint16_t>(i)},
-             .offset = *offset,
-             .length = regions_[i].rounded(size)};
-    note_allocation(piece.length);
-    log(LogChannel::Alloc, 2,
-        [&] { return str("allocate ", size, ": region ", i, " offset ", offset->count); });
-    return allocation;
+std::uint64_t DeviceMemory::handle_of(RegionId region) const {
+  return virtual_function_ ? region.value : region.value * span_.count;
+}
+
+LogicalAddress DeviceMemory::logical_address(const Piece& piece) const {
+  return {handle_of(piece.region), piece.offset};
+}
+
+std::uint16_t DeviceMemory::domain_of(std::size_t region) const {
+  return static_cast<std::uint16_t>(region % domains_);
+}
+
+void DeviceMemory::check_domains(const AllocationRequest& request) const {
+  for (const std::uint16_t domain : request.domains)
+    if (domain >= domains_)
+      throw InvalidArgument(str("device memory: no domain ", domain, "; this card has ", domains_));
+}
+
+std::vector<std::uint16_t> DeviceMemory::all_domains() const {
+  std::vector<std::uint16_t> all(domains_);
+  std::iota(all.begin(), all.end(), std::uint16_t{0});
+  return all;
+}
+
+Region& DeviceMemory::region_of(const Piece& piece) {
+  return is_program(piece) ? programs_.front() : regions_[piece.region.value];
+}
+
+bool DeviceMemory::take(Allocation& allocation, std::size_t region, Bytes size) {
+  const std::optional<Bytes> offset = regions_[region].allocate(size);
+  if (!offset) return false;
+  allocation.pieces.push_back(
+      {{static_cast<std::uint16_t>(region)}, *offset, regions_[region].rounded(size)});
+  return true;
+}
+
+std::vector<std::size_t> DeviceMemory::regions_in_order() const {
+  std::vector<std::size_t> order(regions_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto free_of = [&](std::size_t i) {
+    return regions_[i].length() - regions_[i].allocated();
+  };
+  if (policy_ == RegionPolicy::MostFree) std::ranges::stable_sort(order, std::greater{}, free_of);
+  if (policy_ == RegionPolicy::LeastFree) std::ranges::stable_sort(order, {}, free_of);
+  return order;
+}
+
+template <class Admits>
+bool DeviceMemory::take_from(Allocation& allocation, Bytes size, const Admits& admits) {
+  if (policy_ == RegionPolicy::FirstFit) {
+    for (std::size_t i = 0; i < regions_.size(); ++i)
+      if (admits(domain_of(i)) && take(allocation, i, size)) return true;
+    return false;
   }
-  fail(size);
+  for (const std::size_t i : regions_in_order())
+    if (admits(domain_of(i)) && take(allocation, i, size)) return true;
+  return false;
+}
+
+bool DeviceMemory::interleave(Allocation& allocation, const AllocationRequest& request) {
+  const std::vector<std::uint16_t> domains =
+      request.domains.empty() ? all_domains() : request.domains;
+  const std::uint64_t share = (request.size.count + domains.size() - 1) / domains.size();
+  const Bytes chunk = regions_.front().rounded({share});
+  Bytes left = request.size;
+  for (const std::uint16_t domain : domains) {
+    if (left == 0_B) break;
+    const Bytes here = std::min(chunk, left);
+    if (!take_from(allocation, here, [&](std::uint16_t d) { return d == domain; })) {
+      for (const Piece& piece : allocation.pieces)
+        regions_[piece.region.value].free(piece.offset, piece.length);
+      return false;
+    }
+    left -= here;
+  }
+  return true;
+}
+
+bool DeviceMemory::place(Allocation& allocation, const AllocationRequest& request) {
+  const auto any = [](std::uint16_t) { return true; };
+  const auto named = [&](std::uint16_t d) { return std::ranges::count(request.domains, d) != 0; };
+  if (request.type == MemoryType::Program) {
+    const std::optional<Bytes> offset = programs_.front().allocate(request.size);
+    if (offset)
+      allocation.pieces.push_back({program_, *offset, programs_.front().rounded(request.size)});
+    return offset.has_value();
+  }
+  switch (request.policy) {
+    case MemoryPolicy::Default: return take_from(allocation, request.size, any);
+    case MemoryPolicy::Bind: return take_from(allocation, request.size, named);
+    case MemoryPolicy::Preferred:
+      return take_from(allocation, request.size, named) || take_from(allocation, request.size, any);
+    case MemoryPolicy::Interleave: return interleave(allocation, request);
+  }
+  return false;
+}
+
+std::optional<Allocation> DeviceMemory::try_allocate(const AllocationRequest& request) {
+  check_domains(request);
+  Allocation allocation{.length = request.size};
+  if (request.size == 0_B) return allocation;
+  {
+    const Lock lock(mutex_);
+    if (!place(allocation, request)) return std::nullopt;
+    note_allocation(allocation);
+  }
+  for (const Piece& piece : allocation.pieces) poison(piece);
+  log(LogChannel::Alloc, 2, [&] {
+    const Piece& first = allocation.pieces.front();
+    return str("allocate ", request.size, ": region ", first.region, " offset ",
+               first.offset.count);
+  });
+  return allocation;
+}
+
+Allocation DeviceMemory::allocate(const AllocationRequest& request) {
+  std::optional<Allocation> allocation = try_allocate(request);
+  if (!allocation) fail(request);
+  return std::move(*allocation);
 }
 
 void DeviceMemory::free(const Allocation& allocation) {
   if (allocation.empty()) return;
+  for (const Piece& piece : allocation.pieces) poison(piece);
   const Lock lock(mutex_);
+  Bytes freed;
   for (const Piece& piece : allocation.pieces) {
-    regions_[piece.region.value].free(piece.offset, piece.length);
-    stats_.allocated -= piece.length;
+    region_of(piece).free(piece.offset, piece.length);
+    freed += piece.length;
   }
+  log(LogChannel::Alloc, 2, [&] { return str("free ", allocation.length); });
+  if (is_program(allocation.pieces.front())) {
+    stats_.program_allocated -= freed;
+    return;
+  }
+  stats_.allocated -= freed;
+  stats_.total_freed += freed;
+  stats_.requested -= allocation.length;
   stats_.pieces -= allocation.pieces.size();
   ++stats_.frees;
   --stats_.live;
-  log(LogChannel::Alloc, 2, [&] { return str("free ", allocation.length); });
 }
 
-void DeviceMemory::note_allocation(Bytes length) {
-  stats_.allocated += length;
+void DeviceMemory::note_allocation(const Allocation& allocation) {
+  Bytes taken;
+  for (const Piece& piece : allocation.pieces) taken += piece.length;
+  if (is_program(allocation.pieces.front())) {
+    stats_.program_allocated += taken;
+    stats_.program_peak = std::max(stats_.program_peak, stats_.program_allocated);
+    return;
+  }
+  stats_.allocated += taken;
+  stats_.total_allocated += taken;
+  stats_.requested += allocation.length;
   stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
+  stats_.peak_requested = std::max(stats_.peak_requested, stats_.requested);
   stats_.peak_reserved = std::max(stats_.peak_reserved, reserved());
+  stats_.pieces += allocation.pieces.size();
   ++stats_.allocations;
-  ++stats_.live;
-  ++stats_.pieces;
+  stats_.peak_live = std::max(stats_.peak_live, ++stats_.live);
+}
+
+void DeviceMemory::poison(const Piece& piece) const {
+  if (poisons_) std::memset(address(piece), kPoison, piece.length.count);
 }
 
 Bytes DeviceMemory::reserved() const {
@@ -110,12 +237,26 @@ Bytes DeviceMemory::largest_free() const {
   return largest;
 }
 
-void DeviceMemory::fail(Bytes size) const {
-  throw OutOfDeviceMemory(str("device memory: cannot allocate ", size, "; free ",
-                              stats_.capacity - stats_.allocated, " of ", stats_.capacity,
-                              ", largest free block ", largest_free(), ", ", regions_.size(),
-                              regions_.size() == 1 ? " region" : " regions",
-                              "; try a larger SPYRE_DEVICE_MEMORY or release tensors"));
+void DeviceMemory::fail(const AllocationRequest& request) {
+  const Lock lock(mutex_);
+  ++stats_.failures;
+  const bool program = request.type == MemoryType::Program;
+  const std::vector<Region>& regions = program ? programs_ : regions_;
+  Bytes capacity, allocated, largest;
+  std::string map;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const Region& region = regions[i];
+    capacity += region.length();
+    allocated += region.allocated();
+    largest = std::max(largest, region.largest_free());
+    map += str(i == 0 ? " (" : ", ", region.length() - region.allocated(), " free of ",
+               region.length());
+  }
+  throw OutOfDeviceMemory(str("device memory: cannot allocate ", request.size, "; free ",
+                              capacity - allocated, " of ", capacity, ", largest free block ",
+                              largest, ", ", regions.size(), program ? " program" : "",
+                              regions.size() == 1 ? " region" : " regions", map,
+                              "); try a larger SPYRE_DEVICE_MEMORY or release tensors"));
 }
 
 MemoryStats DeviceMemory::stats() const {
@@ -126,24 +267,52 @@ MemoryStats DeviceMemory::stats() const {
   return stats;
 }
 
-std::vector<MemoryRun> DeviceMemory::runs() const {
+void DeviceMemory::note_relieved() {
   const Lock lock(mutex_);
-  std::vector<MemoryRun> all;
-  for (std::size_t i = 0; i < regions_.size(); ++i) append_runs(regions_[i], i, all);
-  return all;
+  ++stats_.relieved;
 }
 
 void DeviceMemory::reset_peak() {
   const Lock lock(mutex_);
   stats_.peak_allocated = stats_.allocated;
+  stats_.peak_requested = stats_.requested;
   stats_.peak_reserved = reserved();
+  stats_.peak_live = stats_.live;
+  stats_.program_peak = stats_.program_allocated;
+}
+
+void DeviceMemory::reset_totals() {
+  const Lock lock(mutex_);
+  stats_.allocations = stats_.frees = stats_.failures = stats_.relieved = 0;
+  stats_.total_allocated = stats_.total_freed = {};
 }
 
 Bytes DeviceMemory::trim() {
   const Lock lock(mutex_);
-  Bytes given_back;
+  Bytes given_back = programs_.front().trim();
   for (Region& region : regions_) given_back += region.trim();
   return given_back;
+}
+
+MemorySnapshot DeviceMemory::snapshot() const {
+  const Lock lock(mutex_);
+  MemorySnapshot out;
+  const auto add = [&](const Region& region, RegionId id, MemoryType type, std::uint16_t domain) {
+    RegionSnapshot row{.region = id,
+                       .handle = handle_of(id),
+                       .type = type,
+                       .domain = domain,
+                       .length = region.length(),
+                       .allocated = region.allocated(),
+                       .committed = region.committed(),
+                       .largest_free = region.largest_free(),
+                       .blocks = region.blocks()};
+    out.push_back(std::move(row));
+  };
+  for (std::size_t i = 0; i < regions_.size(); ++i)
+    add(regions_[i], {static_cast<std::uint16_t>(i)}, MemoryType::Tensor, domain_of(i));
+  add(programs_.front(), program_, MemoryType::Program, 0);
+  return out;
 }
 
 }  // namespace spyre::device_sim

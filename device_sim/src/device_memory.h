@@ -1,39 +1,73 @@
 // spyre/device_sim/device_memory.h — all regions of a card.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "region.h"
 #include "spyre/base/mutex.h"
-#include "spyre/device_sim/card.h"
+#include "spyre/device_sim/device_spec.h"
+#include "spyre/device_sim/memory.h"
 
 namespace spyre::device_sim {
 
-/// Regions of equal length. A request takes the first region that can hold it whole. Internally
-/// synchronized.
+/// Regions of equal length for tensors, and one for programs, the last of the address space. A
+/// piece lies in one region. Internally synchronized.
 class DeviceMemory {
  public:
   explicit DeviceMemory(const DeviceSpec& spec);
 
+  /// nullopt: there is no such memory. Nothing is asked for, nothing is given: no pieces. Throws
+  /// InvalidArgument for a domain that does not exist.
+  std::optional<Allocation> try_allocate(const AllocationRequest& request) SPYRE_EXCLUDES(mutex_);
   /// Throws OutOfDeviceMemory.
-  Allocation allocate(Bytes size) SPYRE_EXCLUDES(mutex_);
+  Allocation allocate(const AllocationRequest& request) SPYRE_EXCLUDES(mutex_);
+  Allocation allocate(Bytes size) { return allocate(AllocationRequest{.size = size}); }
   void free(const Allocation& allocation) SPYRE_EXCLUDES(mutex_);
+  /// Counts the failure and throws OutOfDeviceMemory.
+  [[noreturn]] void fail(const AllocationRequest& request) SPYRE_EXCLUDES(mutex_);
+
   std::byte* address(const Piece& piece) const {
     return bases_[piece.region.value] + piece.offset.count;
   }
+  LogicalAddress logical_address(const Piece& piece) const;
+
   MemoryStats stats() const SPYRE_EXCLUDES(mutex_);
-  std::vector<MemoryRun> runs() const SPYRE_EXCLUDES(mutex_);
+  MemorySnapshot snapshot() const SPYRE_EXCLUDES(mutex_);
+  void note_relieved() SPYRE_EXCLUDES(mutex_);
   void reset_peak() SPYRE_EXCLUDES(mutex_);
+  void reset_totals() SPYRE_EXCLUDES(mutex_);
   Bytes trim() SPYRE_EXCLUDES(mutex_);
 
  private:
-  void note_allocation(Bytes length) SPYRE_REQUIRES(mutex_);
+  enum class RegionPolicy : std::uint8_t { FirstFit, MostFree, LeastFree };
+
+  bool is_program(const Piece& piece) const { return piece.region == program_; }
+  std::uint64_t handle_of(RegionId region) const;
+  std::uint16_t domain_of(std::size_t region) const;
+  void check_domains(const AllocationRequest& request) const;
+  std::vector<std::uint16_t> all_domains() const;
+  Region& region_of(const Piece& piece) SPYRE_REQUIRES(mutex_);
+  bool take(Allocation& allocation, std::size_t region, Bytes size) SPYRE_REQUIRES(mutex_);
+  /// From the regions whose domain `admits`, in the order of the policy.
+  template <class Admits>
+  bool take_from(Allocation& allocation, Bytes size, const Admits& admits) SPYRE_REQUIRES(mutex_);
+  bool place(Allocation& allocation, const AllocationRequest& request) SPYRE_REQUIRES(mutex_);
+  bool interleave(Allocation& allocation, const AllocationRequest& request) SPYRE_REQUIRES(mutex_);
+  std::vector<std::size_t> regions_in_order() const SPYRE_REQUIRES(mutex_);
+  void note_allocation(const Allocation& allocation) SPYRE_REQUIRES(mutex_);
+  void poison(const Piece& piece) const;
   Bytes reserved() const SPYRE_REQUIRES(mutex_);
   Bytes largest_free() const SPYRE_REQUIRES(mutex_);
-  [[noreturn]] void fail(Bytes size) const SPYRE_REQUIRES(mutex_);
 
-  std::vector<std::byte*> bases_;  // immutable
+  const bool virtual_function_, poisons_;
+  const RegionPolicy policy_;
+  const std::uint64_t domains_;
+  const Bytes span_;
+  RegionId program_;
+  std::vector<std::byte*> bases_;  // by RegionId; immutable
   mutable Mutex mutex_;
-  std::vector<Region> regions_ SPYRE_GUARDED_BY(mutex_);
+  std::vector<Region> regions_ SPYRE_GUARDED_BY(mutex_);   // for tensors; by RegionId
+  std::vector<Region> programs_ SPYRE_GUARDED_BY(mutex_);  // the one for programs
   MemoryStats stats_ SPYRE_GUARDED_BY(mutex_);
 };
 

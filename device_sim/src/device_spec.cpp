@@ -1,6 +1,7 @@
 // spyre/device_sim/device_spec.cpp — fields by name, JSON overrides, environment overrides.
 #include "spyre/device_sim/device_spec.h"
 
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -115,6 +116,11 @@ DeviceSpec device_spec_from_environment() {
   if (env_is_set(Env::Cores)) spec.cores = static_cast<int>(env_integer(Env::Cores));
   if (env_is_set(Env::Threads)) spec.host_threads = static_cast<int>(env_integer(Env::Threads));
   if (env_is_set(Env::DeviceMemory)) spec.capacity = env_size(Env::DeviceMemory);
+  if (env_is_set(Env::DeviceFunction))
+    spec.function = std::array{"pf", "vf", "mock"}[env_choice(Env::DeviceFunction)];
+  if (env_is_set(Env::Clock))
+    spec.clock = std::array{"virtual", "anchored", "realtime"}[env_choice(Env::Clock)];
+  if (env_is_set(Env::Poison)) spec.poison = env_switch(Env::Poison) ? 1 : 0;
   return spec;
 }
 

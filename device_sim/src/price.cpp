@@ -179,6 +179,8 @@ constexpr std::array<RuleRow, kRuleCount> kRules{{
 
 }  // namespace
 
+std::span<const RuleRow> price_rules() { return kRules; }
+
 const RuleRow& row_of(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
 
 std::string_view name_of(Bound bound) {
@@ -207,7 +209,8 @@ Price price_of(const Work& work, const DeviceSpec& spec) {
 }
 
 Charge charge_of(const Operation& operation) {
-  Charge charge{.pipeline = pipeline_of(operation), .work = operation.work};
+  Charge charge{
+      .pipeline = pipeline_of(operation), .work = operation.work, .chained = operation.chained};
   if (const auto* upload = std::get_if<HostToDevice>(&operation.what))
     charge.bytes = length_of(*upload).count;
   if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
@@ -236,8 +239,9 @@ double matrix_utilisation(const Work& work, const DeviceSpec& spec, Picoseconds 
          static_cast<double>(elapsed.count);
 }
 
-Picoseconds host_price(PipelineId pipeline, const DeviceSpec& spec) {
-  return {pipeline == PipelineId::Compute ? spec.host_launch_ps : spec.host_enqueue_ps};
+Picoseconds host_price(const Charge& charge, const DeviceSpec& spec) {
+  if (charge.chained) return {};
+  return {charge.pipeline == PipelineId::Compute ? spec.host_launch_ps : spec.host_enqueue_ps};
 }
 
 }  // namespace spyre::device_sim

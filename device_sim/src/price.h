@@ -1,13 +1,13 @@
 // spyre/device_sim/price.h — how long the modelled card takes for one operation, and why. Pure
 // functions.
 #pragma once
-#include <span>
 #include <string_view>
 
 #include "picoseconds.h"
 #include "pipeline.h"
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/operation.h"
+#include "spyre/device_sim/price_rules.h"
 
 namespace spyre::device_sim {
 
@@ -33,11 +33,6 @@ enum class Rule : std::uint8_t {
   DeviceToHost,
   HostCallback,
 };
-struct RuleRow {
-  std::string_view name, formula;
-  char mark;  // S: stated, M: measured on a card, E: our estimate
-  std::string_view source;
-};
 const RuleRow& row_of(Rule rule);
 inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::HostCallback) + 1;
 
@@ -56,6 +51,7 @@ struct Charge {
   PipelineId pipeline{};
   std::uint64_t bytes = 0;  // that a transfer moves
   Work work = {};
+  bool chained = false;
 };
 Charge charge_of(const Operation& operation);
 
@@ -74,6 +70,6 @@ inline Picoseconds compute_price(const Work& work, const DeviceSpec& spec) {
 }
 
 /// What its submission costs the host.
-Picoseconds host_price(PipelineId pipeline, const DeviceSpec& spec);
+Picoseconds host_price(const Charge& charge, const DeviceSpec& spec);
 
 }  // namespace spyre::device_sim

@@ -253,6 +253,7 @@ std::exception_ptr Queues::take_fault(StreamId stream) {
 }
 
 std::exception_ptr Queues::poison(const Flight& flight) const {
+  if (flight.pipeline != PipelineId::Join) return nullptr;
   for (const TimelinePoint& point : flight.operation.after) {
     const Stream& stream = at(point.stream);
     if (point.stream != flight.point.stream && stream.fault && stream.fault_at <= point.sequence)

@@ -19,7 +19,8 @@ class Region {
   void free(Bytes offset, Bytes length) { blocks_.free(offset, length); }
   Bytes rounded(Bytes length) const { return blocks_.rounded(length); }
   Bytes largest_free() const { return blocks_.largest_free(); }
-  const BlockAllocator& blocks() const { return blocks_; }
+  Bytes allocated() const { return blocks_.allocated(); }
+  std::vector<Block> blocks() const { return blocks_.blocks(); }
   /// Pages that have been handed out since they were last given back to the system.
   Bytes committed() const { return committed_; }
   /// Gives free pages back to the system; how much.

@@ -33,7 +33,7 @@ class Replay {
  private:
   void submit(const RunEntry& entry, ModelledRow& row) {
     Charge charge = entry.charge;
-    if (divide_ && charge.work.split.chosen()) charge.work = divided(charge.work, spec_);
+    if (divide_ && charge.work.split.chosen()) charge.work = divided(charge.work, spec_.cores);
     row.price = price_of(charge, spec_);
     row.span = clock_.submit(entry.point.stream, charge, entry.barrier, latest(entry));
   }

@@ -121,7 +121,7 @@ void run_program(Card& card) {
                .pattern = Work::Pattern::Product,
                .rows = 512,
                .product = {.m = 512, .n = 4096, .k = 4096}};
-  product = divided(product, card.spec());
+  product = divided(product, card.spec().cores);
   for (const auto& [name, work] : {std::pair{"mm", product}, std::pair{"add", kLargeWork}}) {
     Operation operation = compute(1, [](auto, auto, Core&) {}, work);
     operation.name = name;

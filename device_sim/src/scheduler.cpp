@@ -151,6 +151,11 @@ bool Scheduler::reached(TimelinePoint point) {
   return false;
 }
 
+bool Scheduler::finished(TimelinePoint point) const {
+  const Lock lock(mutex_);
+  return queues_.reached(point);
+}
+
 void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {
   const Picoseconds wall = anchor();
   const bool all = kind == RunEntry::Kind::SynchronizeAll;

@@ -44,6 +44,8 @@ class Scheduler {
   TimelinePoint last_point(StreamId stream) const SPYRE_EXCLUDES(mutex_);
   /// Never blocks. Who asks in a loop must get there: what is missing becomes Background.
   bool reached(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
+  /// The same without asking anyone to run what is missing.
+  bool finished(TimelinePoint point) const SPYRE_EXCLUDES(mutex_);
   /// Throws DeviceFault if this thread runs the very operation that it waits for.
   void synchronize(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   void synchronize_all() SPYRE_EXCLUDES(mutex_);

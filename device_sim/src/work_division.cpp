@@ -154,15 +154,15 @@ double planner_cost(const ProductShape& p, const CoreSplit& split, int cores) {
   return compute + memory + sums + penalty_us(p, split, cores);
 }
 
-CoreSplit divide_product(const ProductShape& p, const DeviceSpec& spec) {
+CoreSplit divide_product(const ProductShape& p, int cores) {
   CoreSplit best{1, 1, 1, 1};
   double least = std::numeric_limits<double>::infinity();
-  for (const std::uint8_t batch : divisors(p.batch, spec.cores))
-    for (const std::uint8_t m : divisors(p.m, spec.cores / batch))
-      for (const std::uint8_t n : divisors(sticks(p.n), spec.cores / (batch * m)))
-        for (const std::uint8_t k : divisors(sticks(p.k), spec.cores / (batch * m * n))) {
+  for (const std::uint8_t batch : divisors(p.batch, cores))
+    for (const std::uint8_t m : divisors(p.m, cores / batch))
+      for (const std::uint8_t n : divisors(sticks(p.n), cores / (batch * m)))
+        for (const std::uint8_t k : divisors(sticks(p.k), cores / (batch * m * n))) {
           const CoreSplit split{batch, m, n, k};
-          const double cost = planner_cost(p, split, spec.cores);
+          const double cost = planner_cost(p, split, cores);
           if (cost >= least) continue;
           least = cost;
           best = split;
@@ -180,8 +180,8 @@ std::vector<std::uint64_t> slice_of_core(CoreId core, std::span<const std::uint6
   return slice;
 }
 
-Work divided(Work work, const DeviceSpec& spec) {
-  work.split = work.product.known() ? divide_product(work.product, spec) : CoreSplit{};
+Work divided(Work work, int cores) {
+  work.split = work.product.known() ? divide_product(work.product, cores) : CoreSplit{};
   return work;
 }
 

@@ -125,7 +125,7 @@ struct MatrixProduct {
   }
   void describe(KeyWriter& key) const { key(panels.extent, panels.size, by_rows); }
   std::int64_t work_items() const { return panels.count(); }
-  kernels::LibraryCost cost() const { return {.macs = macs}; }
+  kernels::LibraryCost cost() const { return {.macs = macs, .product = true}; }
   void run(Tensors t, std::int64_t first, std::int64_t last) const {
     for (std::int64_t i = first; i < last; ++i) {
       Tensor out = panels.slice(t[2], by_rows ? 0 : 1, i);
@@ -143,7 +143,7 @@ struct BatchedProduct {
 
   void describe(KeyWriter& key) const { key(panels.extent, panels.size); }
   std::int64_t work_items() const { return panels.count(); }
-  kernels::LibraryCost cost() const { return {.macs = macs}; }
+  kernels::LibraryCost cost() const { return {.macs = macs, .product = true}; }
   void run(Tensors t, std::int64_t first, std::int64_t last) const {
     for (std::int64_t i = first; i < last; ++i) {
       Tensor out = panels.slice(t[2], 0, i);

@@ -62,7 +62,8 @@ std::int64_t ProductCall::work_items() const {
 LibraryCost ProductCall::cost() const {
   return {.macs = static_cast<std::uint64_t>(rows_.batches) *
                   static_cast<std::uint64_t>(rows_.rows) * static_cast<std::uint64_t>(product_.k) *
-                  static_cast<std::uint64_t>(product_.n)};
+                  static_cast<std::uint64_t>(product_.n),
+          .product = true};
 }
 
 void ProductCall::run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last,

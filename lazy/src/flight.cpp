@@ -71,7 +71,8 @@ void Flight::reserve_arguments(std::size_t words) {
   const Bytes needed{words * sizeof(std::uint64_t)};
   if (needed <= argument_memory_.length) return;
   if (!argument_memory_.empty()) card_.free(std::exchange(argument_memory_, {}));
-  argument_memory_ = card_.allocate({std::bit_ceil(needed.count)});
+  argument_memory_ = card_.allocate(
+      {.size = {std::bit_ceil(needed.count)}, .type = device_sim::MemoryType::Program});
 }
 
 void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace) {

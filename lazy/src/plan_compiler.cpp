@@ -8,6 +8,7 @@
 #include "spyre/base/error.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
+#include "spyre/device_sim/work_division.h"
 #include "spyre/lazy/graph_builder.h"
 #include "spyre/lazy/graph_printer.h"
 
@@ -32,8 +33,18 @@ std::string kernel_name(const Graph& graph, const Group& group) {
   return name;
 }
 
+/// The shape of a matrix product: m and n are the result's last sizes, k is what is left.
+device_sim::ProductShape product_shape(const Dims& sizes, std::uint64_t macs) {
+  device_sim::ProductShape shape{.m = static_cast<std::uint64_t>(sizes[sizes.size() - 2]),
+                                 .n = static_cast<std::uint64_t>(sizes[sizes.size() - 1])};
+  for (std::size_t d = 0; d + 2 < sizes.size(); ++d)
+    shape.batch *= static_cast<std::uint64_t>(sizes[d]);
+  shape.k = macs / (shape.batch * shape.m * shape.n);
+  return shape;
+}
+
 device_sim::Work library_work(const Graph& graph, const Node& node,
-                              const kernels::LibraryCost& cost) {
+                              const kernels::LibraryCost& cost, int cores) {
   device_sim::Work work;
   if (!cost.on_card) return work;
   work.macs = cost.macs;
@@ -46,8 +57,9 @@ device_sim::Work library_work(const Graph& graph, const Node& node,
   if (node.output_count != 0) {
     const Dims& sizes = graph.library_sizes[node.first_operand + node.input_count];
     if (sizes.size() >= 2) work.rows = static_cast<std::uint64_t>(sizes[sizes.size() - 2]);
+    if (cost.product && cost.macs != 0) work.product = product_shape(sizes, cost.macs);
   }
-  return work;
+  return device_sim::divided(work, cores);
 }
 
 /// A chain moves what crosses the scratchpad's border.
@@ -140,7 +152,8 @@ class LaunchPlanBuilder {
       out_.addresses.push_back({static_cast<std::uint32_t>(first + p.base_word(i)), buffer,
                                 static_cast<std::uint64_t>(g.offset()) * g.type().size});
     }
-    finish_step(group, library_work(plan_.graph, plan_.graph.nodes[number], call->cost()),
+    finish_step(group,
+                library_work(plan_.graph, plan_.graph.nodes[number], call->cost(), options_.cores),
                 std::move(touches));
     ++out_.library_launches;
   }

@@ -72,6 +72,7 @@ std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
   options.pipeline.scratchpad = scratchpad_;
   options.execution = settings_.execution;
   options.isa = settings_.isa;
+  options.cores = static_cast<int>(cores_);
   if (!settings_.dump_directory.empty())
     options.dump = PlanDump(settings_.dump_directory, ++dumps_);
   if (log_is_on(LogChannel::Fusion))

@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
-#include <array>
 #include <iostream>
 
 #include "bindings.h"
@@ -72,17 +71,6 @@ py::dict memory() {
   return result;
 }
 
-/// (region, offset, bytes, state), in torch.cuda's words.
-py::list memory_runs(c10::DeviceIndex device) {
-  constexpr std::array kStates{"active_allocated", "inactive", "inactive"};
-  py::list runs;
-  for (const device_sim::MemoryRun& run : Runtime::get().device(device).card().memory_runs())
-    runs.append(py::make_tuple(run.piece.region.value, run.piece.offset.count,
-                               run.piece.length.count,
-                               kStates[static_cast<std::size_t>(run.state)]));
-  return runs;
-}
-
 }  // namespace
 
 void bind_runtime(py::module_& module) {
@@ -106,7 +94,6 @@ void bind_runtime(py::module_& module) {
   module.def("elapsed_milliseconds", &elapsed_milliseconds, Released(),
              "Modelled time between two events, by their event_id.");
   module.def("device_memory", &memory, "The card's own account of its memory.");
-  module.def("memory_runs", &memory_runs, "Which bytes of the card are in use.");
   module.def("_set_hash_mask", &set_hash_mask, Released(),
              "For tests: keeps only some bits of plan and kernel hashes.");
 }

@@ -12,9 +12,15 @@ void record_timeline(bool on) {
   card().record_timeline(on);
 }
 
-std::string timeline_json() {
+std::string timeline_json(bool core_lanes) {
   engine::Runtime::get().device(-1).synchronize_all();
-  return card().timeline_json();
+  return card().timeline_json({.core_lanes = core_lanes});
+}
+
+std::string report_json(const std::string& what_if) {
+  engine::Runtime::get().device(-1).synchronize_all();
+  if (what_if.empty()) return card().report_json();
+  return card().report_json(device_sim::with_json_overrides(card().spec(), what_if, "what_if"));
 }
 
 }  // namespace
@@ -22,8 +28,10 @@ std::string timeline_json() {
 void bind_timeline(pybind11::module_& module) {
   module.def("record_timeline", &record_timeline, Released(),
              "Switches recording on (from empty) or off.");
-  module.def("timeline_json", &timeline_json, Released(),
-             "What was recorded, as Chrome trace events.");
+  module.def("timeline_json", &timeline_json, Released(), pybind11::arg("core_lanes") = false,
+             "What was recorded, as Chrome trace events; on request with a lane per core.");
+  module.def("report_json", &report_json, Released(), pybind11::arg("what_if") = "",
+             "What the recorded run's modelled time went into; on request priced on another card.");
 }
 
 }  // namespace spyre::python

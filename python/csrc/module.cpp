@@ -40,6 +40,7 @@ PYBIND11_MODULE(_C, module) {
   register_error_types();
   provide_sources();
   bind_runtime(module);
+  bind_card(module);
   bind_random(module);
   bind_settings(module);
   bind_stats(module);

@@ -37,7 +37,7 @@ from .random import (
     set_rng_state,
     set_rng_state_all,
 )
-from .stats import device_spec, op_table, reset_stats, save_timeline, stats, timeline
+from .stats import device_spec, op_table, report, reset_stats, save_timeline, stats, timeline
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream, synchronize
 
 __all__ = [
@@ -80,6 +80,7 @@ __all__ = [
     "memory_summary",
     "op_table",
     "random",
+    "report",
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
     "reset_stats",

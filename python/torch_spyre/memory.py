@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 import torch
@@ -45,30 +44,12 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def memory_snapshot(device: DeviceLike = None) -> list[dict[str, Any]]:
-    """One segment for each region of the card, with the runs of blocks in it; the keys are torch.cuda's.
+    """One segment for each region of the card, block by block; the keys are torch.cuda's, and some of the card's own.
 
-    Addresses are offsets in the region. A run may hold several tensors that lie side by side.
+    Addresses are offsets in the region. The last region has the card's programs.
     """
-    index = device_index(device)
-    return [
-        _segment(index, region, list(runs)) for region, runs in groupby(engine().memory_runs(index), lambda r: r[0])
-    ]
-
-
-def _segment(device: int, region: int, runs: list[tuple[int, int, int, str]]) -> dict[str, Any]:
-    blocks: list[dict[str, Any]] = [
-        {"address": offset, "size": size, "state": state} for _, offset, size, state in runs
-    ]
-    used = sum(block["size"] for block in blocks if block["state"] == "active_allocated")
-    return {
-        "device": device,
-        "segment": region,
-        "address": 0,
-        "total_size": sum(block["size"] for block in blocks),
-        "allocated_size": used,
-        "active_size": used,
-        "blocks": blocks,
-    }
+    segments: list[dict[str, Any]] = engine().memory_snapshot(device_index(device))
+    return segments
 
 
 def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
@@ -85,8 +66,8 @@ def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
     if not abbreviated:
         lines += [f"{'region':12}{'allocated':>14}{'largest free':>14}"]
         for segment in memory_snapshot(index):
-            largest = max((b["size"] for b in segment["blocks"] if b["state"] == "inactive"), default=0)
-            lines += [f"{segment['segment']:<12}{_mib(segment['allocated_size']):>14}{_mib(largest):>14}"]
+            name = f"{segment['segment']} {segment['segment_type']}"
+            lines += [f"{name:12}{_mib(segment['allocated_size']):>14}{_mib(segment['largest_free']):>14}"]
     return "\n".join(lines)
 
 

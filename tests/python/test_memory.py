@@ -47,11 +47,24 @@ def test_snapshot_covers_the_card():
     held = torch.ones(3 * MIB, dtype=torch.uint8, device="spyre").add_(1)
     torch.spyre.synchronize()
     segments = torch.spyre.memory_snapshot()
-    assert sum(s["total_size"] for s in segments) == torch.spyre.mem_get_info()[1]
-    assert sum(s["allocated_size"] for s in segments) >= held.nbytes
+    tensors = [s for s in segments if s["segment_type"] == "tensor"]
+    assert segments[len(tensors) :] == segments[-1:]
+    assert segments[-1]["segment_type"] == "program"
+    assert sum(s["total_size"] for s in tensors) == torch.spyre.mem_get_info()[1]
+    assert sum(s["allocated_size"] for s in tensors) >= held.nbytes
     for segment in segments:
         ends = [block["address"] + block["size"] for block in segment["blocks"]]
         assert [block["address"] for block in segment["blocks"]] == [0, *ends[:-1]]
+        assert ends[-1] == segment["total_size"]
+        used = [block["size"] for block in segment["blocks"] if block["state"] == "active_allocated"]
+        assert sum(used) == segment["allocated_size"] <= segment["committed_size"]
+
+
+def test_snapshot_tells_tensors_apart():
+    a, b = (torch.empty(3 * MIB, dtype=torch.uint8, device="spyre").fill_(1) for _ in range(2))
+    torch.spyre.synchronize()
+    sizes = [b["size"] for s in torch.spyre.memory_snapshot() for b in s["blocks"] if b["state"] == "active_allocated"]
+    assert sizes.count(3 * MIB) >= 2, (a.shape, b.shape)
 
 
 def test_summary_names_every_region():

@@ -32,6 +32,9 @@ enum class Env : std::uint8_t {
   Threads,
   DeviceMemory,
   DeviceSpec,
+  DeviceFunction,
+  Clock,
+  Poison,
 };
 
 struct EnvRow {

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "spyre/base/bytes.h"
+#include "spyre/device_sim/block.h"
 
 namespace spyre::device_sim {
 
@@ -25,7 +27,8 @@ class BlockAllocator {
   /// Offset of a run that holds `length`, rounded up to whole blocks (at least one). nullopt: no
   /// run is long enough.
   std::optional<Bytes> allocate(Bytes length);
-  /// `length` as it was requested.
+  /// `length` as it was requested. Freeing anything but the start of an allocated run is an
+  /// InternalError.
   void free(Bytes offset, Bytes length);
 
   Bytes rounded(Bytes length) const;
@@ -36,8 +39,8 @@ class BlockAllocator {
   void coalesce();
   /// Calls with (offset, length) of each free run that is not kept for an equal request.
   void visit_free_runs(const std::function<void(Bytes, Bytes)>& visit) const;
-  /// The same for the kept ones.
-  void visit_kept_runs(const std::function<void(Bytes, Bytes)>& visit) const;
+  /// The whole range in order.
+  std::vector<Block> blocks() const;
 
  private:
   struct Run {
@@ -48,6 +51,22 @@ class BlockAllocator {
   static constexpr std::size_t kLargeKept = 16;
 
   std::size_t class_of(std::uint64_t length) const { return (length >> block_shift_) - 1; }
+  /// One bit per block, in pages that exist once they are needed: where allocated runs start.
+  class Starts {
+   public:
+    explicit Starts(std::uint64_t blocks) : pages_(blocks / kBits + 1) {}
+    void set(std::uint64_t block);
+    bool clear(std::uint64_t block);  // whether it was set
+    bool test(std::uint64_t block) const;
+
+   private:
+    static constexpr std::uint64_t kBits = 1 << 15;
+    using Page = std::array<std::uint64_t, kBits / 64>;
+    std::vector<std::unique_ptr<Page>> pages_;
+  };
+
+  std::vector<Block> unallocated() const;
+  void append_allocated(std::uint64_t from, std::uint64_t to, std::vector<Block>& out) const;
   std::optional<std::uint64_t> take_kept(std::uint64_t length);
   std::optional<std::uint64_t> take_best_fit(std::uint64_t length);
   void keep_large(Run run);
@@ -56,6 +75,7 @@ class BlockAllocator {
 
   Bytes range_, allocated_{};
   unsigned block_shift_;
+  Starts starts_;
   std::array<std::vector<std::uint64_t>, kSmallClasses> small_;
   std::array<Run, kLargeKept> large_{};  // length 0: vacant
   std::size_t large_cursor_ = 0;

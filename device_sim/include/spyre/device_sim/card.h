@@ -9,25 +9,10 @@
 #include <vector>
 
 #include "spyre/device_sim/device_spec.h"
+#include "spyre/device_sim/memory.h"
 #include "spyre/device_sim/operation.h"
 
 namespace spyre::device_sim {
-
-struct MemoryStats {
-  Bytes capacity, allocated, reserved, peak_allocated, peak_reserved, largest_free;
-  std::uint64_t allocations = 0, frees = 0, live = 0, pieces = 0;
-};
-
-/// Bytes of one region that are in the same state, side by side.
-struct MemoryRun {
-  enum class State : std::uint8_t {
-    Allocated,
-    Kept,  // free, waiting for a request of equal length
-    Free,
-  };
-  Piece piece;
-  State state{};
-};
 
 struct CardCounters {
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0;
@@ -44,6 +29,12 @@ enum class Urgency : std::uint8_t {
 /// What a stream is doing. Faulted: it skips operations until the fault is taken.
 enum class StreamState : std::uint8_t { Idle, Busy, Faulted };
 
+/// Operations of one stream in order, to be enqueued again and again. What they keep alive stays
+/// alive with the sequence. Immutable once captured.
+struct CapturedSequence {
+  std::vector<Operation> operations;
+};
+
 struct TraceOptions {
   bool core_lanes = false;  // one lane per core, beside those of the pipelines
 };
@@ -59,16 +50,23 @@ class Card {
 
   const DeviceSpec& spec() const;
 
-  // Memory. Sizes are rounded up to 128-byte blocks. Throws OutOfDeviceMemory (requested, free,
-  // largest block, regions).
+  // Memory. Sizes are rounded up to 128-byte blocks; nothing is handed out for nothing. Throws
+  // OutOfDeviceMemory (requested, free, largest block, region map) once waiting for deferred frees
+  // and the exhaustion handler have not helped.
   Allocation allocate(Bytes size);
+  Allocation allocate(const AllocationRequest& request);
   void free(const Allocation& allocation);  // the caller knows that nothing in flight uses it
+  /// Frees when the points are reached: what streams have been given may still use it.
+  void free_after(Allocation allocation, std::vector<TimelinePoint> points);
+  void on_exhaustion(ExhaustionHandler handler);
   /// The host address of a piece, for operations that run on the card. Never handed to users.
   std::byte* address(const Piece& piece) const;
+  LogicalAddress logical_address(const Piece& piece) const;
   MemoryStats memory_stats() const;
-  /// All of it, region by region, in order of address.
-  std::vector<MemoryRun> memory_runs() const;
+  /// All of it: every region, in order of address.
+  MemorySnapshot memory_snapshot() const;
   void reset_peak_memory();
+  void reset_memory_totals();
   /// Returns free pages to the system; the address ranges stay. Number of bytes given back.
   Bytes trim();
 
@@ -89,6 +87,12 @@ class Card {
   /// then, so is this one.
   void wait_for(StreamId stream, TimelinePoint point);
   TimelinePoint last_point(StreamId stream) const;
+  // Capture. Operations of a captured stream are kept instead of run; their points are reached at
+  // once. It must not be waited for, nor wait for others.
+  void begin_capture(StreamId stream);
+  std::shared_ptr<const CapturedSequence> end_capture(StreamId stream);
+  /// Enqueues the sequence in one call of the modelled host.
+  TimelinePoint replay(StreamId stream, const CapturedSequence& sequence, Urgency urgency);
   /// Never blocks. Workers see to a point that is not reached, so that asking in a loop ends.
   bool reached(TimelinePoint point) const;
   /// Blocks until reached; the caller helps: it drains the pipelines itself. Does not throw faults

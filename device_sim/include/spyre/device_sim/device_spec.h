@@ -23,11 +23,19 @@ struct DeviceSpec {
   /// host, and waits for the modelled card; "realtime": this host waits as well.
   std::string clock = "virtual";
 
-  // Device memory. The address space has `regions` regions of `region_span`; how much of it is
-  // backed by host RAM is `capacity`.
+  // Device memory. The address space has `regions` regions of `region_span`, the last one for
+  // programs; `capacity` says how much of the others is backed by host RAM.
   Bytes capacity = {};       // 0: half of this machine's memory
-  int regions = 8;           // at most; fewer if they would be smaller than min_region
+  int regions = 8;           // fewer are used if they would be smaller than min_region
   Bytes min_region = 8_GiB;  // a tensor lies in one region, so regions stay large
+  Bytes region_span = 16_GiB;
+  Bytes program_capacity = 256_MiB;
+  std::string function =
+      "pf";  // "vf": regions have table indexes as handles, and vf_regions limits
+  int vf_regions = 3;
+  int memory_domains = 1;                   // a region belongs to one
+  std::string region_policy = "first_fit";  // which region an allocation tries first
+  int poison = 0;                           // 1: fresh, freed and padding bytes are 0xFF
 
   double memory_gb_per_s = 150;
   double turnaround_ns_per_byte = 0.00574;

@@ -132,6 +132,7 @@ struct Operation {
   /// pipelines back to the stream's last wait_for, unless they touch the same memory.
   bool barrier = true;
   std::vector<TimelinePoint> after = {};  // and for these, of any stream
+  bool chained = false;  // submitted in one call with the one before: costs the host nothing
 };
 
 }  // namespace spyre::device_sim

@@ -32,14 +32,14 @@ std::vector<std::uint64_t> divide_loops(std::span<const LoopDim> loops,
 
 /// The cheapest division of a product by the planner's own cost (which only chooses; price.h
 /// prices). N and K are divided in sticks of 64.
-CoreSplit divide_product(const ProductShape& product, const DeviceSpec& spec);
+CoreSplit divide_product(const ProductShape& product, int cores);
 /// The planner's cost in microseconds.
 double planner_cost(const ProductShape& product, const CoreSplit& split, int cores);
 
 /// The slice of every loop that a core works on: the first loop's slices are neighbours.
 std::vector<std::uint64_t> slice_of_core(CoreId core, std::span<const std::uint64_t> splits);
 
-/// `work` as `spec` would do it: a product of known shape is divided over the cores.
-Work divided(Work work, const DeviceSpec& spec);
+/// `work` as a card of `cores` would do it: a product of known shape is divided.
+Work divided(Work work, int cores);
 
 }  // namespace spyre::device_sim

@@ -27,6 +27,7 @@ struct DeviceView {
 struct LibraryCost {
   std::uint64_t macs = 0;      // multiply-accumulates on the matrix units
   std::uint64_t lane_ops = 0;  // vector lane operations
+  bool product = false;        // a matrix product: the result's last two sizes are its m and n
   bool on_card = true;         // false: only this machine needs it; the card's clock does not move
 };
 

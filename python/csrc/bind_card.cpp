@@ -1,0 +1,89 @@
+// python/csrc/bind_card.cpp — the card's memory map, and what its time model rests on.
+#include <array>
+
+#include "bindings.h"
+#include "spyre/device_sim/price_rules.h"
+#include "spyre/engine/runtime.h"
+
+namespace spyre::python {
+namespace {
+
+namespace py = pybind11;
+using device_sim::MemoryType;
+
+py::list block_rows(const std::vector<device_sim::Block>& blocks) {
+  constexpr std::array kStates{"active_allocated", "inactive", "inactive"};
+  py::list rows;
+  for (const device_sim::Block& block : blocks) {
+    py::dict row;
+    row["address"] = block.offset.count;
+    row["size"] = block.length.count;
+    row["state"] = kStates[static_cast<std::size_t>(block.state)];
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
+/// In torch.cuda's words, and what only this card has.
+py::dict segment_row(c10::DeviceIndex device, const device_sim::RegionSnapshot& region) {
+  py::dict row;
+  row["device"] = device;
+  row["segment"] = region.region.value;
+  row["address"] = 0;
+  row["total_size"] = region.length.count;
+  row["allocated_size"] = region.allocated.count;
+  row["active_size"] = region.allocated.count;
+  row["segment_type"] = region.type == MemoryType::Program ? "program" : "tensor";
+  row["handle"] = region.handle;
+  row["domain"] = region.domain;
+  row["committed_size"] = region.committed.count;
+  row["largest_free"] = region.largest_free.count;
+  row["blocks"] = block_rows(region.blocks);
+  return row;
+}
+
+py::list memory_snapshot(c10::DeviceIndex device) {
+  py::list rows;
+  for (const auto& region : engine::Runtime::get().device(device).card().memory_snapshot())
+    rows.append(segment_row(device, region));
+  return rows;
+}
+
+py::list device_parameters() {
+  py::list rows;
+  for (const device_sim::DeviceParameter& parameter : device_sim::device_parameters()) {
+    py::dict row;
+    row["name"] = parameter.name;
+    row["unit"] = parameter.unit;
+    row["calibrated"] = parameter.calibrated;
+    row["datasheet"] = parameter.datasheet;
+    row["mark"] = parameter.mark;
+    row["source"] = parameter.source;
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
+py::list price_rules() {
+  py::list rows;
+  for (const device_sim::RuleRow& rule : device_sim::price_rules()) {
+    py::dict row;
+    row["name"] = rule.name;
+    row["formula"] = rule.formula;
+    row["mark"] = std::string(1, rule.mark);
+    row["source"] = rule.source;
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_card(py::module_& module) {
+  module.def("memory_snapshot", &memory_snapshot, "Every region of device memory, block by block.");
+  module.def("device_parameters", &device_parameters,
+             "Parameters of a card: values of both profiles, and their sources.");
+  module.def("price_rules", &price_rules, "The rules of the time model, and their sources.");
+}
+
+}  // namespace spyre::python
