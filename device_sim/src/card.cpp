@@ -155,7 +155,7 @@ StreamState Card::stream_state(StreamId stream) const {
   return state_->scheduler.stream_state(stream);
 }
 bool Card::any_fault() const { return state_->scheduler.any_fault(); }
-TimelinePoint Card::enqueue(StreamId stream, Operation operation, Urgency urgency) {
+TimelinePoint Card::enqueue(StreamId stream, Operation&& operation, Urgency urgency) {
   return enqueue(stream, std::span(&operation, 1), urgency);
 }
 TimelinePoint Card::enqueue(StreamId stream, std::span<Operation> operations, Urgency urgency) {

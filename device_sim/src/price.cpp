@@ -17,6 +17,7 @@ namespace {
 constexpr double kPicosecondsPerNanosecond = 1000;
 
 Picoseconds from_ns(double ns) {
+  if (ns == 0) return {};  // most parts of most prices
   return {static_cast<std::uint64_t>(std::llround(ns * kPicosecondsPerNanosecond))};
 }
 

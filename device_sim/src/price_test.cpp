@@ -139,7 +139,7 @@ TEST(Price, EveryRuleHasARow) {
   for (std::size_t i = 0; i < kRuleCount; ++i) {
     const RuleRow& row = row_of(static_cast<Rule>(i));
     EXPECT_FALSE(row.name.empty() || row.formula.empty()) << i;
-    EXPECT_NE(std::string_view("SME").find(row.mark), std::string_view::npos) << row.name;
+    EXPECT_TRUE(row.mark == 'S' || row.mark == 'M' || row.mark == 'E') << row.name;
   }
 }
 

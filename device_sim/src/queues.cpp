@@ -29,22 +29,18 @@ void gather_footprint(Operation& operation) {
 
 Queues::Queues(std::size_t callback_pool) : callback_pool_(callback_pool) { open_stream(0, 0); }
 
-Queues::Stream& Queues::at(StreamId stream) {
-  if (!exists(stream))
-    throw InvalidArgument(
-        str("stream: no stream ", stream, "; this card has ", by_priority_.size()));
-  return streams_[stream.value];
+void Queues::refuse(StreamId stream) const {
+  throw InvalidArgument(str("stream: no stream ", stream, "; this card has ", by_priority_.size()));
 }
 
 StreamId Queues::open_stream(std::uint32_t id, int priority) {
-  while (streams_.size() <= id) {
-    const StreamId next{static_cast<std::uint32_t>(streams_.size())};
-    streams_.emplace_back().last.stream = next;
-  }
-  streams_[id].exists = true;
-  streams_[id].priority = priority;
+  if (streams_.size() <= id) streams_.resize(id + 1);
+  streams_[id] = std::make_unique<Stream>();
+  streams_[id]->last.stream = {id};
+  streams_[id]->priority = priority;
   by_priority_.push_back(id);
-  std::ranges::stable_sort(by_priority_, {}, [&](std::uint32_t i) { return streams_[i].priority; });
+  std::ranges::stable_sort(by_priority_, {},
+                           [&](std::uint32_t i) { return streams_[i]->priority; });
   return {id};
 }
 
@@ -66,7 +62,7 @@ StreamId Queues::host_stream(std::uint32_t index) {
 std::vector<StreamId> Queues::streams() const {
   std::vector<StreamId> ids;
   for (std::uint32_t id = 0; id < streams_.size(); ++id)
-    if (streams_[id].exists) ids.push_back({id});
+    if (exists({id})) ids.push_back({id});
   return ids;
 }
 
@@ -86,7 +82,7 @@ std::unique_ptr<Flight> Queues::unused_flight() {
   return flight;
 }
 
-Flight& Queues::push(StreamId id, Operation operation, PipelineId pipeline, Urgency urgency) {
+Flight& Queues::push(StreamId id, Operation&& operation, PipelineId pipeline, Urgency urgency) {
   Stream& stream = at(id);
   std::unique_ptr<Flight> owned = unused_flight();
   Flight& flight = *owned;
@@ -117,7 +113,7 @@ TimelinePoint Queues::set_modelled(Flight& flight, const ModelledSpan& span, Pic
 }
 
 void Queues::find_hazards(Flight& flight) {
-  for (const std::uint32_t id : by_priority_) find_hazards(flight, streams_[id]);
+  for (const std::uint32_t id : by_priority_) find_hazards(flight, *streams_[id]);
 }
 
 void Queues::find_hazards(Flight& flight, const Stream& stream) {
@@ -190,7 +186,7 @@ bool Queues::may_start(const Flight& flight) const {
 
 Flight* Queues::next_runnable() {
   for (const std::uint32_t id : by_priority_) {
-    const Stream& stream = streams_[id];
+    const Stream& stream = *streams_[id];
     for (const std::unique_ptr<Flight>& flight : stream.flights) {
       if (may_start(*flight)) return flight.get();
       if (stream.overtakers == 0) break;  // then only the first can run
@@ -199,21 +195,12 @@ Flight* Queues::next_runnable() {
   return nullptr;
 }
 
-Operation Queues::start(Flight& flight) {
+void Queues::start(Flight& flight) {
   flight.running = true;
   flight.runner = std::this_thread::get_id();
   running_.push_back(&flight);
   if (flight.urgency == Urgency::Background) --queued_in_background_;
   if (flight.pipeline == PipelineId::Callback) ++running_callbacks_;
-  Operation& operation = flight.operation;
-  return {
-      .what = std::move(operation.what),  // pieces are plain values: a move leaves them in place
-      .name = operation.name,
-      .footprint = {},
-      .work = operation.work,
-      .correlation = operation.correlation,
-      .keep_alive = std::move(operation.keep_alive),
-      .after = {}};
 }
 
 bool Queues::is_current(const Flight* flight, TimelinePoint point) const {

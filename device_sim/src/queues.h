@@ -47,7 +47,7 @@ class Queues {
   /// The stream of the host's worker number `index` (0 to 7).
   StreamId host_stream(std::uint32_t index);
   bool exists(StreamId stream) const {
-    return stream.value < streams_.size() && streams_[stream.value].exists;
+    return stream.value < streams_.size() && streams_[stream.value] != nullptr;
   }
   int priority(StreamId stream) const { return at(stream).priority; }
   bool idle(StreamId stream) const { return at(stream).flights.empty(); }
@@ -58,7 +58,7 @@ class Queues {
 
   /// Appends to the stream; finds the hazards against flights on other pipelines that it could
   /// overtake.
-  Flight& push(StreamId stream, Operation operation, PipelineId pipeline, Urgency urgency);
+  Flight& push(StreamId stream, Operation&& operation, PipelineId pipeline, Urgency urgency);
   /// When the newest flight of a stream runs on the modelled card, and when its point is reached.
   TimelinePoint set_modelled(Flight& flight, const ModelledSpan& span, Picoseconds reached);
   /// The flight has run: its point is reached, its memory is reused.
@@ -68,9 +68,7 @@ class Queues {
   Flight& next_towards(TimelinePoint point);
   /// Any flight that may run, for a worker; nullptr: none.
   Flight* next_runnable();
-  /// The flight begins. What it runs and keeps alive goes to the caller; its pieces and footprint
-  /// stay for hazards.
-  Operation start(Flight& flight);
+  void start(Flight& flight);
   bool is_current(const Flight* flight, TimelinePoint point) const;
   const std::vector<Flight*>& running() const { return running_; }
 
@@ -96,11 +94,14 @@ class Queues {
     std::exception_ptr fault;
     std::uint64_t fault_at = 0;
     int priority = 0;
-    bool exists = false;
   };
   StreamId open_stream(std::uint32_t id, int priority);
-  Stream& at(StreamId stream);
+  Stream& at(StreamId stream) {
+    if (!exists(stream)) refuse(stream);
+    return *streams_[stream.value];
+  }
   const Stream& at(StreamId stream) const { return const_cast<Queues*>(this)->at(stream); }
+  [[noreturn]] void refuse(StreamId stream) const;
   Flight* head(StreamId stream) const;
   /// Something unfinished that must come before; queued rather than running. nullptr: none.
   Flight* blocker(const Flight& flight) const;
@@ -111,9 +112,9 @@ class Queues {
   std::unique_ptr<Flight> unused_flight();
 
   std::size_t callback_pool_;
-  std::deque<Stream> streams_;                 // by id; not all exist
-  std::vector<std::uint32_t> by_priority_;     // the ids that do
-  std::array<std::deque<Flight*>, 3> serial_;  // by PipelineId
+  std::vector<std::unique_ptr<Stream>> streams_;  // by id; nullptr: none
+  std::vector<std::uint32_t> by_priority_;        // the ids that do
+  std::array<std::deque<Flight*>, 3> serial_;     // by PipelineId
   std::vector<Flight*> running_;
   std::vector<std::unique_ptr<Flight>> unused_;
   std::size_t in_flight_ = 0, queued_in_background_ = 0, running_callbacks_ = 0;

@@ -26,6 +26,15 @@ std::string describe(const Flight& flight) {
              "\" (stream ", flight.point.stream, ", number ", flight.point.sequence, ')');
 }
 
+[[noreturn]] void throw_deadlock(const Flight& flight, const std::vector<const Flight*>& through) {
+  std::string chain;
+  for (const Flight* other : through) chain += str(chain.empty() ? " " : ", ", describe(*other));
+  throw DeviceFault(str("deadlock: operation ", describe(flight), " waits for its own completion",
+                        chain.empty() ? "" : " through", chain,
+                        "; it must not synchronize with its own stream or with one ",
+                        "that comes after it"));
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const DeviceSpec& spec, Execute execute)
@@ -100,7 +109,7 @@ ModelledSpan Scheduler::price(const Flight& flight) {
                        after);
 }
 
-TimelinePoint Scheduler::submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
+TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, PipelineId pipeline,
                                        Urgency urgency) {
   count(operation, pipeline);
   Flight& flight = queues_.push(stream, std::move(operation), pipeline, urgency);
@@ -236,21 +245,17 @@ void Scheduler::sleep_until_progress(Flight& running, Lock& lock) {
 }
 
 /// Follows who waits for whom from a running flight. Every wait was checked before it began, so a
-/// cycle must close here.
+/// cycle must close here. Only its members are sure to own the names they have.
 void Scheduler::check_deadlock(const Flight& running) const {
   const std::thread::id self = std::this_thread::get_id();
-  std::string chain;
+  std::vector<const Flight*> chain;
   const Flight* flight = &running;
-  while (flight != nullptr) {
-    if (flight->runner == self)
-      throw DeviceFault(str("deadlock: operation ", describe(*flight),
-                            " waits for its own completion", chain.empty() ? "" : " through", chain,
-                            "; it must not synchronize with its own stream or with one ",
-                            "that comes after it"));
-    chain += str(chain.empty() ? " " : ", ", describe(*flight));
+  while (flight != nullptr && flight->runner != self) {
+    chain.push_back(flight);
     const bool current = queues_.is_current(flight->waits_for, flight->waits_for_point);
     flight = current ? flight->waits_for : nullptr;
   }
+  if (flight != nullptr) throw_deadlock(*flight, chain);
 }
 
 // The analysis does not follow a lock that is passed by reference.
@@ -258,16 +263,16 @@ void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS 
   if (std::exception_ptr poison = queues_.poison(flight)) queues_.set_fault(flight, poison);
   const bool skip =
       queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
-  Operation operation = queues_.start(flight);
+  queues_.start(flight);
   const bool observed = timeline_.on() && !skip;
   wake_worker();
   lock.unlock();
   const WallSpan begin = observed ? WallSpan::begin() : WallSpan{};
   std::exception_ptr fault;
-  if (!skip) fault = execute(operation);
+  if (!skip) fault = execute(flight.operation);
   const WallSpan span = observed ? begin.ended() : begin;
-  std::string name = observed ? std::string(operation.name) : std::string();
-  operation = {};  // what it kept alive goes before its point is reached, and outside the lock
+  std::string name = observed ? std::string(flight.operation.name) : std::string();
+  release(flight.operation);  // before its point is reached, and outside the lock
   lock.lock();
   if (observed) timeline_.add_wall(flight, std::move(name), span);
   finish(flight, std::move(fault));

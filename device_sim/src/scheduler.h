@@ -32,7 +32,7 @@ class Scheduler {
   StreamId host_stream(std::uint32_t index) SPYRE_EXCLUDES(mutex_);
   StreamState stream_state(StreamId stream) const SPYRE_EXCLUDES(mutex_);
   bool any_fault() const SPYRE_EXCLUDES(mutex_);
-  TimelinePoint submit(StreamId stream, Operation operation, Urgency urgency)
+  TimelinePoint submit(StreamId stream, Operation&& operation, Urgency urgency)
       SPYRE_EXCLUDES(mutex_) {
     return submit(stream, std::span(&operation, 1), urgency);
   }
@@ -62,7 +62,7 @@ class Scheduler {
   std::size_t worker_count() const SPYRE_EXCLUDES(mutex_);
 
  private:
-  TimelinePoint submit_locked(StreamId stream, Operation operation, PipelineId pipeline,
+  TimelinePoint submit_locked(StreamId stream, Operation&& operation, PipelineId pipeline,
                               Urgency urgency) SPYRE_REQUIRES(mutex_);
   /// Tells the clock how far this host is, if it wants to know; how far that is.
   Picoseconds anchor() SPYRE_REQUIRES(mutex_);

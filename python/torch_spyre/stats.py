@@ -51,8 +51,8 @@ def save_timeline(path: str | os.PathLike[str], core_lanes: bool = False) -> Non
 def report(what_if: dict[str, Any] | None = None) -> dict[str, Any]:
     """Where the modelled time of what timeline() has recorded went: pipelines, kernels, roofline.
 
-    With `what_if`, fields of another card ({"cores": 16}, {"profile": "datasheet"}), the same run is priced on that card;
-    nothing runs again.
+    With `what_if`, fields of another card ({"cores": 16}, {"profile": "datasheet"}), the same run is priced on that
+    card; nothing runs again.
     """
     priced: dict[str, Any] = json.loads(engine().report_json(json.dumps(what_if) if what_if else ""))
     return priced

@@ -80,7 +80,7 @@ class Card {
   StreamState stream_state(StreamId stream) const;
   /// Whether some stream is Faulted.
   bool any_fault() const;
-  TimelinePoint enqueue(StreamId stream, Operation operation, Urgency urgency);
+  TimelinePoint enqueue(StreamId stream, Operation&& operation, Urgency urgency);
   /// Several at once, in order: the same, for less. The last one's point; `operations` are moved from.
   TimelinePoint enqueue(StreamId stream, std::span<Operation> operations, Urgency urgency);
   /// Later operations of `stream` start after `point` is reached. If the point's stream is faulted

@@ -135,4 +135,7 @@ struct Operation {
   bool chained = false;  // submitted in one call with the one before: costs the host nothing
 };
 
+/// Lets go of what a finished operation runs and keeps alive. What it says about memory stays.
+void release(Operation& operation);
+
 }  // namespace spyre::device_sim
