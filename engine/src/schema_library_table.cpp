@@ -1,33 +1,66 @@
 // spyre/engine/schema_library_table.cpp — the rows: which operators run as library operations by schema alone.
 #include <ATen/Operators.h>
 #include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/ops/_upsample_bicubic2d_aa_backward_meta_dispatch.h>
+#include <ATen/ops/_upsample_bicubic2d_aa_meta_dispatch.h>
+#include <ATen/ops/_upsample_bilinear2d_aa_backward_meta_dispatch.h>
+#include <ATen/ops/_upsample_bilinear2d_aa_meta_dispatch.h>
+#include <ATen/ops/_upsample_nearest_exact1d_backward_meta_dispatch.h>
+#include <ATen/ops/_upsample_nearest_exact1d_meta_dispatch.h>
+#include <ATen/ops/_upsample_nearest_exact2d_backward_meta_dispatch.h>
+#include <ATen/ops/_upsample_nearest_exact2d_meta_dispatch.h>
 #include <ATen/ops/adaptive_max_pool2d_backward_meta_dispatch.h>
 #include <ATen/ops/adaptive_max_pool2d_meta_dispatch.h>
+#include <ATen/ops/adaptive_max_pool3d_backward_meta_dispatch.h>
+#include <ATen/ops/adaptive_max_pool3d_meta_dispatch.h>
 #include <ATen/ops/avg_pool2d_backward_meta_dispatch.h>
 #include <ATen/ops/avg_pool2d_meta_dispatch.h>
 #include <ATen/ops/avg_pool3d_backward_meta_dispatch.h>
 #include <ATen/ops/avg_pool3d_meta_dispatch.h>
 #include <ATen/ops/cumprod_meta_dispatch.h>
 #include <ATen/ops/cumsum_meta_dispatch.h>
+#include <ATen/ops/digamma_meta_dispatch.h>
+#include <ATen/ops/erfinv_meta_dispatch.h>
 #include <ATen/ops/gather_meta_dispatch.h>
+#include <ATen/ops/gcd_meta_dispatch.h>
+#include <ATen/ops/i0_meta_dispatch.h>
+#include <ATen/ops/igamma_meta_dispatch.h>
+#include <ATen/ops/igammac_meta_dispatch.h>
 #include <ATen/ops/index_add_meta_dispatch.h>
 #include <ATen/ops/index_copy_meta_dispatch.h>
 #include <ATen/ops/index_meta_dispatch.h>
 #include <ATen/ops/index_reduce_meta_dispatch.h>
+#include <ATen/ops/isin_meta_dispatch.h>
+#include <ATen/ops/lcm_meta_dispatch.h>
 #include <ATen/ops/linalg_cross_meta_dispatch.h>
+#include <ATen/ops/logaddexp2_meta_dispatch.h>
 #include <ATen/ops/max_pool2d_with_indices_backward_meta_dispatch.h>
 #include <ATen/ops/max_pool2d_with_indices_meta_dispatch.h>
+#include <ATen/ops/nextafter_meta_dispatch.h>
 #include <ATen/ops/nll_loss_backward_meta_dispatch.h>
 #include <ATen/ops/nll_loss_forward_meta_dispatch.h>
+#include <ATen/ops/polygamma_meta_dispatch.h>
 #include <ATen/ops/reflection_pad1d_backward_meta_dispatch.h>
 #include <ATen/ops/reflection_pad1d_meta_dispatch.h>
+#include <ATen/ops/reflection_pad3d_backward_meta_dispatch.h>
+#include <ATen/ops/reflection_pad3d_meta_dispatch.h>
+#include <ATen/ops/renorm_meta_dispatch.h>
 #include <ATen/ops/replication_pad1d_backward_meta_dispatch.h>
 #include <ATen/ops/replication_pad1d_meta_dispatch.h>
 #include <ATen/ops/replication_pad2d_meta_dispatch.h>
+#include <ATen/ops/replication_pad3d_meta_dispatch.h>
+#include <ATen/ops/round_meta_dispatch.h>
 #include <ATen/ops/scatter_add_meta_dispatch.h>
 #include <ATen/ops/scatter_meta_dispatch.h>
 #include <ATen/ops/scatter_reduce_meta_dispatch.h>
 #include <ATen/ops/sort_meta_dispatch.h>
+#include <ATen/ops/special_erfcx_meta_dispatch.h>
+#include <ATen/ops/special_i0e_meta_dispatch.h>
+#include <ATen/ops/special_i1_meta_dispatch.h>
+#include <ATen/ops/special_i1e_meta_dispatch.h>
+#include <ATen/ops/special_log_ndtr_meta_dispatch.h>
+#include <ATen/ops/special_ndtri_meta_dispatch.h>
+#include <ATen/ops/special_zeta_meta_dispatch.h>
 #include <ATen/ops/topk_meta_dispatch.h>
 #include <ATen/ops/upsample_bicubic2d_backward_meta_dispatch.h>
 #include <ATen/ops/upsample_bicubic2d_meta_dispatch.h>
@@ -39,6 +72,10 @@
 #include <ATen/ops/upsample_nearest1d_meta_dispatch.h>
 #include <ATen/ops/upsample_nearest2d_backward_meta_dispatch.h>
 #include <ATen/ops/upsample_nearest2d_meta_dispatch.h>
+#include <ATen/ops/upsample_nearest3d_backward_meta_dispatch.h>
+#include <ATen/ops/upsample_nearest3d_meta_dispatch.h>
+#include <ATen/ops/upsample_trilinear3d_backward_meta_dispatch.h>
+#include <ATen/ops/upsample_trilinear3d_meta_dispatch.h>
 
 #include <array>
 
@@ -100,6 +137,9 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "nll_loss2d_forward", .faults = true},
     SchemaLibraryRow{.aten = "nll_loss2d_backward", .faults = true},
     SchemaLibraryRow{.aten = "multi_margin_loss", .faults = true},
+    SchemaLibraryRow{.aten = "multi_margin_loss_backward", .faults = true},
+    SchemaLibraryRow{.aten = "multilabel_margin_loss_forward", .faults = true},
+    SchemaLibraryRow{.aten = "multilabel_margin_loss_backward", .faults = true},
     // Scans and orders.
     SchemaLibraryRow{.aten = "cumsum", .shapes = SHAPES(cumsum, cumsum)},
     SchemaLibraryRow{.aten = "cumprod", .shapes = SHAPES(cumprod, cumprod)},
@@ -110,6 +150,10 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "topk", .shapes = SHAPES(topk, topk_symint)},
     SchemaLibraryRow{.aten = "median"},
     SchemaLibraryRow{.aten = "mode"},
+    SchemaLibraryRow{.aten = "median.dim"},
+    SchemaLibraryRow{.aten = "nanmedian"},
+    SchemaLibraryRow{.aten = "nanmedian.dim"},
+    SchemaLibraryRow{.aten = "kthvalue"},
     SchemaLibraryRow{.aten = "histc"},
     // Rearrangements.
     SchemaLibraryRow{.aten = "im2col", .batch_rank = 4},
@@ -129,6 +173,13 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "replication_pad2d",
                      .shapes = SHAPES(replication_pad2d, replication_pad2d_symint)},
     SchemaLibraryRow{.aten = "replication_pad2d_backward"},
+    SchemaLibraryRow{.aten = "reflection_pad3d",
+                     .shapes = SHAPES(reflection_pad3d, reflection_pad3d_symint)},
+    SchemaLibraryRow{.aten = "reflection_pad3d_backward",
+                     .shapes = SHAPES(reflection_pad3d_backward, reflection_pad3d_backward_symint)},
+    SchemaLibraryRow{.aten = "replication_pad3d",
+                     .shapes = SHAPES(replication_pad3d, replication_pad3d_symint)},
+    SchemaLibraryRow{.aten = "replication_pad3d_backward"},
     // Windows over images.
     SchemaLibraryRow{.aten = "max_pool2d_with_indices",
                      .batch_rank = 4,
@@ -191,11 +242,83 @@ constexpr std::array kRows{
         .shapes = SHAPES(upsample_bicubic2d_backward, upsample_bicubic2d_backward_symint)},
     SchemaLibraryRow{.aten = "grid_sampler_2d", .batch_rank = 4},
     SchemaLibraryRow{.aten = "grid_sampler_2d_backward"},
+    SchemaLibraryRow{.aten = "adaptive_max_pool3d",
+                     .batch_rank = 5,
+                     .shapes = SHAPES(adaptive_max_pool3d, adaptive_max_pool3d)},
+    SchemaLibraryRow{.aten = "adaptive_max_pool3d_backward",
+                     .batch_rank = 5,
+                     .shapes = SHAPES(adaptive_max_pool3d_backward, adaptive_max_pool3d_backward)},
+    SchemaLibraryRow{.aten = "max_unpool2d", .faults = true},
+    SchemaLibraryRow{.aten = "upsample_nearest3d",
+                     .batch_rank = 5,
+                     .shapes = SHAPES(upsample_nearest3d, upsample_nearest3d_symint)},
+    SchemaLibraryRow{
+        .aten = "upsample_nearest3d_backward",
+        .shapes = SHAPES(upsample_nearest3d_backward, upsample_nearest3d_backward_symint)},
+    SchemaLibraryRow{.aten = "upsample_trilinear3d",
+                     .batch_rank = 5,
+                     .shapes = SHAPES(upsample_trilinear3d, upsample_trilinear3d_symint)},
+    SchemaLibraryRow{
+        .aten = "upsample_trilinear3d_backward",
+        .shapes = SHAPES(upsample_trilinear3d_backward, upsample_trilinear3d_backward_symint)},
+    SchemaLibraryRow{.aten = "_upsample_nearest_exact1d",
+                     .batch_rank = 3,
+                     .shapes = SHAPES(_upsample_nearest_exact1d, _upsample_nearest_exact1d_symint)},
+    SchemaLibraryRow{.aten = "_upsample_nearest_exact1d_backward",
+                     .shapes = SHAPES(_upsample_nearest_exact1d_backward,
+                                      _upsample_nearest_exact1d_backward_symint)},
+    SchemaLibraryRow{.aten = "_upsample_nearest_exact2d",
+                     .batch_rank = 4,
+                     .shapes = SHAPES(_upsample_nearest_exact2d, _upsample_nearest_exact2d_symint)},
+    SchemaLibraryRow{.aten = "_upsample_nearest_exact2d_backward",
+                     .shapes = SHAPES(_upsample_nearest_exact2d_backward,
+                                      _upsample_nearest_exact2d_backward_symint)},
+    SchemaLibraryRow{.aten = "_upsample_bilinear2d_aa",
+                     .batch_rank = 4,
+                     .shapes = SHAPES(_upsample_bilinear2d_aa, _upsample_bilinear2d_aa_symint)},
+    SchemaLibraryRow{.aten = "_upsample_bilinear2d_aa_backward",
+                     .shapes = SHAPES(_upsample_bilinear2d_aa_backward,
+                                      _upsample_bilinear2d_aa_backward_symint)},
+    SchemaLibraryRow{.aten = "_upsample_bicubic2d_aa",
+                     .batch_rank = 4,
+                     .shapes = SHAPES(_upsample_bicubic2d_aa, _upsample_bicubic2d_aa_symint)},
+    SchemaLibraryRow{
+        .aten = "_upsample_bicubic2d_aa_backward",
+        .shapes = SHAPES(_upsample_bicubic2d_aa_backward, _upsample_bicubic2d_aa_backward_symint)},
+    SchemaLibraryRow{.aten = "grid_sampler_3d", .batch_rank = 5},
+    SchemaLibraryRow{.aten = "grid_sampler_3d_backward"},
     // Linear algebra beside the products.
     SchemaLibraryRow{.aten = "addr"},
     SchemaLibraryRow{.aten = "trace"},
     SchemaLibraryRow{.aten = "linalg_cross", .shapes = SHAPES(linalg_cross, linalg_cross)},
     SchemaLibraryRow{.aten = "_cdist_forward"},
+    SchemaLibraryRow{.aten = "_cdist_backward"},
+    SchemaLibraryRow{.aten = "_pdist_forward"},
+    SchemaLibraryRow{.aten = "_weight_norm_interface"},
+    SchemaLibraryRow{.aten = "_weight_norm_interface_backward"},
+    // Functions that the op table does not have.
+    SchemaLibraryRow{.aten = "digamma", .shapes = SHAPES(digamma, digamma)},
+    SchemaLibraryRow{.aten = "erfinv", .shapes = SHAPES(erfinv, erfinv)},
+    SchemaLibraryRow{.aten = "polygamma", .shapes = SHAPES(polygamma, polygamma)},
+    SchemaLibraryRow{.aten = "igamma", .shapes = SHAPES(igamma, igamma)},
+    SchemaLibraryRow{.aten = "igammac", .shapes = SHAPES(igammac, igammac)},
+    SchemaLibraryRow{.aten = "i0", .shapes = SHAPES(i0, i0)},
+    SchemaLibraryRow{.aten = "special_i0e", .shapes = SHAPES(special_i0e, special_i0e)},
+    SchemaLibraryRow{.aten = "special_i1", .shapes = SHAPES(special_i1, special_i1)},
+    SchemaLibraryRow{.aten = "special_i1e", .shapes = SHAPES(special_i1e, special_i1e)},
+    SchemaLibraryRow{.aten = "special_ndtri", .shapes = SHAPES(special_ndtri, special_ndtri)},
+    SchemaLibraryRow{.aten = "special_log_ndtr",
+                     .shapes = SHAPES(special_log_ndtr, special_log_ndtr)},
+    SchemaLibraryRow{.aten = "special_erfcx", .shapes = SHAPES(special_erfcx, special_erfcx)},
+    SchemaLibraryRow{.aten = "special_zeta", .shapes = SHAPES(special_zeta, special_zeta)},
+    SchemaLibraryRow{.aten = "logaddexp2", .shapes = SHAPES(logaddexp2, logaddexp2)},
+    SchemaLibraryRow{.aten = "nextafter", .shapes = SHAPES(nextafter, nextafter)},
+    SchemaLibraryRow{.aten = "gcd", .shapes = SHAPES(gcd, gcd)},
+    SchemaLibraryRow{.aten = "lcm", .shapes = SHAPES(lcm, lcm)},
+    SchemaLibraryRow{.aten = "renorm", .shapes = SHAPES(renorm, renorm)},
+    SchemaLibraryRow{.aten = "round.decimals", .shapes = SHAPES(round_decimals, round)},
+    SchemaLibraryRow{.aten = "frexp.Tensor"},
+    SchemaLibraryRow{.aten = "isin.Tensor_Tensor", .shapes = SHAPES(isin_Tensor_Tensor, isin)},
 };
 
 #undef SHAPES
