@@ -37,7 +37,8 @@ from .random import (
     set_rng_state,
     set_rng_state_all,
 )
-from .stats import device_spec, op_table, report, reset_stats, save_timeline, stats, timeline
+from .report import report, what_if
+from .stats import device_spec, op_table, reset_stats, save_timeline, stats, timeline
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream, synchronize
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "streams",
     "synchronize",
     "timeline",
+    "what_if",
 ]
 
 

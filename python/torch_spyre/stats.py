@@ -11,7 +11,7 @@ from typing import Any
 
 from ._engine import engine
 
-__all__ = ["device_spec", "op_table", "report", "reset_stats", "save_timeline", "stats", "timeline"]
+__all__ = ["device_spec", "op_table", "reset_stats", "save_timeline", "stats", "timeline"]
 
 
 def stats() -> dict[str, Any]:
@@ -46,16 +46,6 @@ def _events() -> list[dict[str, Any]]:
 def save_timeline(path: str | os.PathLike[str], core_lanes: bool = False) -> None:
     """Writes what timeline() has recorded as a Chrome trace (chrome://tracing, ui.perfetto.dev)."""
     Path(path).write_text(engine().timeline_json(core_lanes), encoding="utf-8")
-
-
-def report(what_if: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Where the modelled time of what timeline() has recorded went: pipelines, kernels, roofline.
-
-    With `what_if`, fields of another card ({"cores": 16}, {"profile": "datasheet"}), the same run is priced on that
-    card; nothing runs again.
-    """
-    priced: dict[str, Any] = json.loads(engine().report_json(json.dumps(what_if) if what_if else ""))
-    return priced
 
 
 @contextlib.contextmanager

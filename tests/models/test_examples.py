@@ -33,3 +33,11 @@ def test_example_keeps_its_promise(name, arguments, promise):
         assert expected in done.stdout
     timeline = json.loads((ROOT / "build" / f"{name}.trace.json").read_text())
     assert len(timeline["traceEvents"]) > 100
+
+
+def test_what_if_prices_one_run_on_several_cards():
+    done = run_example("what_if")
+    assert done.returncode == 0, done.stdout + done.stderr
+    times = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.endswith(" us")]
+    assert len(times) == 5
+    assert times[1] > times[0] > times[3]

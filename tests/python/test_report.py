@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html.parser
 import json
 
 import pytest
@@ -46,3 +47,70 @@ def test_every_modelled_slice_says_what_bounds_it(recorded):
     detailed = json.loads(_C.timeline_json(core_lanes=True))["traceEvents"]
     lanes = {e["tid"] for e in detailed if e["ph"] == "X"}
     assert {100, 131} <= lanes
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_if_takes_fields_by_name():
+    assert torch.spyre.what_if(cores=8) == torch.spyre.report(what_if={"cores": 8})
+    times = [torch.spyre.what_if(cores=cores)["modelled_us"] for cores in (1, 8, 32)]
+    assert times == sorted(times, reverse=True)
+    assert times[0] > times[-1]
+    assert torch.spyre.report()["modelled_us"] == times[-1]
+
+
+def test_pricing_again_runs_nothing(recorded):
+    before = torch.spyre.stats()
+    torch.spyre.what_if(profile="datasheet")
+    after = torch.spyre.stats()
+    assert (after["computes"], after["modelled_ns"]) == (before["computes"], before["modelled_ns"])
+    assert recorded
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_text_has_a_line_per_kernel_and_pipeline():
+    report = torch.spyre.report()
+    head, _, table = str(report).partition("\n\n")
+    assert len(head.splitlines()) == 1 + len(report["pipelines"])
+    rows = table.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == [kernel["name"] for kernel in report["kernels"]]
+    assert f"{report['kernels'][0]['total_us']:.2f}" in rows[0]
+
+
+class Page(html.parser.HTMLParser):
+    """Which elements a page has, that those which must be closed are, and that it refers to nothing outside."""
+
+    VOID = frozenset({"meta", "circle", "polyline"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        assert not {"href", "src"} & {name for name, _ in attrs}
+        self.seen.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_page_is_whole_and_self_contained():
+    report = torch.spyre.report()
+    report["kernels"][0]["name"] = "<script>&"
+    page = Page()
+    page.feed(report.html())
+    page.close()
+    assert page.open == []
+    assert "script" not in page.seen
+    assert page.seen.count("tr") == 1 + len(report["kernels"])
+    assert page.seen.count("circle") == sum(kernel["roof_gops"] > 0 for kernel in report["kernels"]) > 0
+
+
+@pytest.mark.usefixtures("recorded")
+def test_fields_survive_json():
+    report = torch.spyre.report()
+    assert json.loads(json.dumps(report)) == report
