@@ -47,6 +47,17 @@ Tensor& fill(Tensor& self, const Scalar& value) {
   return self;
 }
 
+/// An element that a number is stored in: unlike fill_, it takes numbers beyond the range of a short float.
+Tensor scalar_tensor(const Scalar& number, std::optional<c10::ScalarType> dtype,
+                     std::optional<c10::Layout> layout, std::optional<c10::Device> device,
+                     std::optional<bool> pinned) {
+  Tensor element = at::empty({}, dtype, layout, device, pinned, std::nullopt);
+  const std::optional<DType> type = native_type(element.scalar_type());
+  if (!type || !is_reduced_float(*type) || number.isComplex()) return element.fill_(number);
+  fill_with(element, number);
+  return element;
+}
+
 Tensor& fill_from(Tensor& self, const Tensor& value) {
   TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
               value.dim(), " dimensions.");
@@ -70,7 +81,8 @@ void resize_range(Tensor& out, std::int64_t size) {
 }
 
 Tensor& arange(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
-  if (!fits(out) || start.isComplex() || end.isComplex() || step.isComplex())
+  const bool counts = fits(out) && out.scalar_type() != c10::kBool;
+  if (!counts || start.isComplex() || end.isComplex() || step.isComplex())
     return on_host<ATEN_OP2(arange, start_out)>::call(start, end, step, out), out;
   at::assert_no_internal_overlap(out);
   const bool whole = c10::isIntegralType(out.scalar_type(), true);
@@ -112,6 +124,7 @@ Tensor& eye(std::int64_t rows, std::int64_t columns, Tensor& out) {
   TORCH_CHECK(rows >= 0, "n must be greater or equal to 0, got ", rows);
   TORCH_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
   at::native::resize_output(out, {rows, columns});
+  at::assert_no_internal_overlap(out);
   if (!fits(out)) return on_host<ATEN_OP2(eye, m_out)>::call(rows, columns, out), out;
   const std::array<Operand, 1> zero{Scalar(0)};
   record_iota({kernels::op_named("eq"), DType::I64, DType::Bool}, {0, {1, -1}}, zero, out);
@@ -152,6 +165,7 @@ Tensor triu(const Tensor& self, std::int64_t diagonal) {
 
 void register_factories(Registrations& registrations) {
   registrations.add_overload<&fill>("fill_.Scalar");
+  registrations.add_overload<&scalar_tensor>("scalar_tensor");
   registrations.add_overload<&fill_from>("fill_.Tensor");
   registrations.add_overload<&zero>("zero_");
   registrations.add_overload<&arange>("arange.start_out");

@@ -10,7 +10,7 @@ void NumberRule::check(const c10::Scalar& number) const {
   switch (condition) {
     case Condition::Representable: return check_representable(number, type);
     case Condition::NotZero:
-      TORCH_CHECK(lazy::Input::of_int(number.toLong(), type).bits != 0,  // as it wraps
+      TORCH_CHECK(lazy::Input::of_int(wrapped_integer(number), type).bits != 0,
                   "ZeroDivisionError");
       return;
   }

@@ -8,6 +8,10 @@
 
 namespace spyre::engine {
 
+std::int64_t wrapped_integer(const c10::Scalar& number) {
+  return number.isUnsigned() ? static_cast<std::int64_t>(number.toUInt64()) : number.toLong();
+}
+
 /// Python numbers arrive as one of the first three.
 c10::Scalar read_number(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {

@@ -113,7 +113,7 @@ lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info,
   if (is_float(compute)) return lazy::Input::of_double(number.toDouble(), compute);
   if (compute == DType::Bool) return lazy::Input::of_int(number.toBool() ? 1 : 0, compute);
   const bool absent = number.isFloatingPoint() && !std::isfinite(number.toDouble());
-  return lazy::Input::of_int(absent ? 0 : number.toLong(), compute);
+  return lazy::Input::of_int(absent ? 0 : wrapped_integer(number), compute);
 }
 
 void record_pointwise(const PointwiseOp& op, Operands operands, const at::Tensor& out) {

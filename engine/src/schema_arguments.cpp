@@ -16,6 +16,7 @@ namespace {
 enum class Tag : char {
   None,
   Int,
+  UInt,
   Double,
   Bool,
   Complex,
@@ -56,6 +57,7 @@ void put_list(Bytes& bytes, const c10::IValue& list) {
 void put_plain(Bytes& bytes, const c10::IValue& value) {
   if (value.isNone()) return bytes.put(Tag::None);
   if (value.isInt()) return bytes.put(Tag::Int, value.toInt());
+  if (value.isUnsigned()) return bytes.put(Tag::UInt, value.toUInt());
   if (value.isDouble()) return bytes.put(Tag::Double, value.toDouble());
   if (value.isBool()) return bytes.put(Tag::Bool, value.toBool());
   if (value.isComplexDouble()) return bytes.put(Tag::Complex, value.toComplexDouble());

@@ -107,6 +107,13 @@ ResultGeometries geometries_of(const torch::jit::Stack& returned) {
   return results;
 }
 
+/// Nobody computes an empty result: what is wrong with its arguments shows now or never.
+bool nothing_to_compute(const ResultGeometries& results) {
+  return std::ranges::all_of(results, [](const ResultGeometry& r) {
+    return !r.defined || std::ranges::find(r.sizes, 0) != r.sizes.end();
+  });
+}
+
 bool small(const SchemaArguments& call) {
   return std::all_of(call.tensors().begin(), call.tensors().end(),
                      [](const at::Tensor& t) { return t.numel() <= kTrialElements; });
@@ -169,7 +176,8 @@ std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::Operato
     tried = !sharing && tried_.contains(kind);
   }
   auto results = std::make_shared<const ResultGeometries>(find_geometries(op, call, rule));
-  if (rule != nullptr && !tried && small(call)) try_on_cpu(op, call);
+  const bool unheard = !tried || nothing_to_compute(*results);
+  if (rule != nullptr && unheard && small(call)) try_on_cpu(op, call);
 
   const Lock lock(mutex_);
   if (known_.size() >= kCapacity) known_.clear();

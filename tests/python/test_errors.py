@@ -24,6 +24,16 @@ BAD_CALLS = {
     "out_type": lambda d: torch.add(torch.ones(2, device=d), 1, out=torch.ones(2, dtype=torch.int32, device=d)),
     "negative_size": lambda d: torch.empty(-1, device=d),
     "cat": lambda d: torch.cat([torch.ones(2, 3, device=d), torch.ones(2, 4, device=d)]),
+    "cat into integers": lambda d: torch.cat([torch.ones(2, device=d)], out=torch.ones(2, dtype=torch.int32, device=d)),
+    "signbit into integers": lambda d: torch.signbit(
+        torch.ones(2, device=d), out=torch.ones(2, dtype=torch.int32, device=d)
+    ),
+    "searchsorted into the other integers": lambda d: torch.searchsorted(
+        torch.ones(2, device=d), torch.ones(0, device=d), out=torch.ones(0, dtype=torch.int32, device=d)
+    ),
+    "eye": lambda d: torch.eye(3, -3, device=d),
+    "softshrink": lambda d: torch.nn.functional.softshrink(torch.ones(2, device=d), -0.5),
+    "arange of bool": lambda d: torch.arange(2, dtype=torch.bool, device=d),
     "reshape": lambda d: torch.ones(6, device=d).reshape(4, 2),
     "squeeze_dim": lambda d: torch.ones(2, device=d).squeeze(4),
     "expand": lambda d: torch.ones(2, device=d).expand(3, 3),
@@ -89,6 +99,7 @@ SHARED_MEMORY = {
     "cat": lambda d: torch.cat([torch.ones(2, device=d)] * 2, out=repeated(d, 4)),
     "cat into a piece": lambda d: on_ones(d, lambda x: torch.cat([x[:2], x[2:]], out=x)),
     "arange": lambda d: torch.arange(4, out=repeated(d, 4)),
+    "linspace": lambda d: torch.linspace(0, 1, 4, out=repeated(d, 4)),
     "gather": lambda d: torch.gather(torch.ones(4, device=d), 0, integers(d), out=repeated(d, 3)),
     "gather into itself": lambda d: on_ones(d, lambda x: torch.gather(x, 0, integers(d), out=x[:3])),
     "index_add_ of itself": lambda d: on_ones(d, lambda x: x.index_add_(0, integers(d), x[1:])),

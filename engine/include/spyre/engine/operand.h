@@ -11,6 +11,9 @@
 
 namespace spyre::engine {
 
+/// As an integer; what int64 cannot hold wraps, as in CPU's conversions of tensors.
+std::int64_t wrapped_integer(const c10::Scalar& number);
+
 /// The value of a 0-dimensional CPU tensor.
 c10::Scalar read_number(const at::Tensor& tensor);
 

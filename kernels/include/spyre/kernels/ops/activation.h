@@ -56,7 +56,6 @@ struct Hardtanh {
                                .arity = 3,
                                .types = TypeRule::PromoteTensors,
                                .computes = kNumbers,
-                               .wide_scalars = true,
                                .doc = "min(max(x, low), high); NaN stays"};
   static double ref(Doubles x) { return ref_at_most(ref_at_least(x[0], x[1]), x[2]); }
   static Value body(Builder& b, Values x) { return at_most(b, at_least(b, x[0], x[1]), x[2]); }

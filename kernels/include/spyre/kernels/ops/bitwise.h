@@ -12,7 +12,7 @@ struct BitwiseAnd {
   static constexpr OpInfo info{
       .name = "bitwise_and",
       .aten = "bitwise_and.Tensor;bitwise_and.Scalar;bitwise_and.Scalar_Tensor",
-      .signature = Signature::FromSchema,
+      .signature = Signature::Binary,
       .arity = 2,
       .computes = kBoolAndIntegers,
       .doc = "x & y"};
@@ -25,7 +25,7 @@ struct BitwiseOr {
   static constexpr OpInfo info{
       .name = "bitwise_or",
       .aten = "bitwise_or.Tensor;bitwise_or.Scalar;bitwise_or.Scalar_Tensor",
-      .signature = Signature::FromSchema,
+      .signature = Signature::Binary,
       .arity = 2,
       .computes = kBoolAndIntegers,
       .doc = "x | y"};
@@ -38,7 +38,7 @@ struct BitwiseXor {
   static constexpr OpInfo info{
       .name = "bitwise_xor",
       .aten = "bitwise_xor.Tensor;bitwise_xor.Scalar;bitwise_xor.Scalar_Tensor",
-      .signature = Signature::FromSchema,
+      .signature = Signature::Binary,
       .arity = 2,
       .computes = kBoolAndIntegers,
       .doc = "x ^ y"};
@@ -75,7 +75,7 @@ struct LeftShift {
       .aten =
           "bitwise_left_shift.Tensor;bitwise_left_shift.Tensor_Scalar;bitwise_left_shift.Scalar_"
           "Tensor;__lshift__.Scalar;__lshift__.Tensor",
-      .signature = Signature::FromSchema,
+      .signature = Signature::Binary,
       .arity = 2,
       .computes = kIntegers,
       .doc = "x << y; 0 if y is negative or not below the width"};
@@ -95,7 +95,7 @@ struct RightShift {
       .aten =
           "bitwise_right_shift.Tensor;bitwise_right_shift.Tensor_Scalar;bitwise_right_shift.Scalar_"
           "Tensor;__rshift__.Scalar;__rshift__.Tensor",
-      .signature = Signature::FromSchema,
+      .signature = Signature::Binary,
       .arity = 2,
       .computes = kIntegers,
       .doc = "x >> y with the sign; only the sign if y is negative or not below the width"};

@@ -52,7 +52,6 @@ struct Clamp {
                                .arity = 3,
                                .computes = kNumbers,
                                .select = "min,max",
-                               .wide_scalars = true,
                                .doc = "min(max(x, low), high); NaN anywhere gives NaN"};
   static double ref(Doubles x) { return ref_at_most(ref_at_least(x[0], x[1]), x[2]); }
   static Value body(Builder& b, Values x) { return at_most(b, at_least(b, x[0], x[1]), x[2]); }
@@ -66,7 +65,6 @@ struct ClampMin {
                                .arity = 2,
                                .computes = kNumbers,
                                .select = "min,!max",
-                               .wide_scalars = true,
                                .doc = "max(x, low); NaN anywhere gives NaN"};
   static double ref(Doubles x) { return ref_at_least(x[0], x[1]); }
   static Value body(Builder& b, Values x) { return at_least(b, x[0], x[1]); }
@@ -80,7 +78,6 @@ struct ClampMax {
                                .arity = 2,
                                .computes = kNumbers,
                                .select = "!min,max",
-                               .wide_scalars = true,
                                .doc = "min(x, high); NaN anywhere gives NaN"};
   static double ref(Doubles x) { return ref_at_most(x[0], x[1]); }
   static Value body(Builder& b, Values x) { return at_most(b, x[0], x[1]); }
