@@ -14,6 +14,7 @@
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/recorder.h"
+#include "spyre/engine/runtime.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 #include "spyre/kernels/product_call.h"
@@ -40,8 +41,8 @@ struct TiledProduct {
   bool packed = false;
 
   void describe(KeyWriter& key) const {
-    key(product.type, product.result, product.k, product.n, rows.batches, rows.rows, right_matrices,
-        packed);
+    key(product.type, product.result, product.k, product.n, product.isa, rows.batches, rows.rows,
+        right_matrices, packed);
   }
   static std::shared_ptr<const kernels::LibraryCall> make_pack(const void* context) {
     const auto& self = *static_cast<const TiledProduct*>(context);
@@ -92,11 +93,11 @@ void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out) {
   const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
   const std::int64_t batches = a.dim() == 3 ? a.size(0) : 1;
   const bool shared = b.dim() == 2 || b.stride(0) == 0;
-  TiledProduct tiled{
-      .product = {*native_type(a.scalar_type()), *native_type(out.scalar_type()), k, n},
-      .rows = {batches, m},
-      .right_matrices = shared ? 1 : batches,
-      .packed = m > kernels::ProductCall::kPlainRows};
+  TiledProduct tiled{.product = {*native_type(a.scalar_type()), *native_type(out.scalar_type()), k,
+                                 n, Runtime::get().isa()},
+                     .rows = {batches, m},
+                     .right_matrices = shared ? 1 : batches,
+                     .packed = m > kernels::ProductCall::kPlainRows};
   Tensor right = b;
   if (tiled.packed) {
     const auto words =

@@ -23,7 +23,7 @@ struct Lanes {
 };
 
 std::int64_t words_of(const Product& p) {
-  const std::int64_t steps = product_loops(p.type, p.n).word_steps;
+  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps;
   return (p.k + steps - 1) / steps;
 }
 
@@ -31,7 +31,10 @@ std::int64_t words_of(const Product& p) {
 class StepPacker {
  public:
   StepPacker(const Product& p, const Lanes& lanes)
-      : type_(p.type), k_(p.k), pairs_(product_loops(p.type, p.n).word_steps == 2), lanes_(lanes) {}
+      : type_(p.type),
+        k_(p.k),
+        pairs_(product_loops(p.isa, p.type, p.n).word_steps == 2),
+        lanes_(lanes) {}
 
   void pack(std::int64_t word, std::byte* out) const {
     if (pairs_) {
@@ -61,7 +64,7 @@ class StepPacker {
 
 /// The word of one lane, from anywhere.
 std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t lane, std::int64_t word) {
-  const std::int64_t steps = product_loops(p.type, p.n).word_steps, size = size_of(p.type);
+  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, size = size_of(p.type);
   const auto element = [&](std::int64_t step) {
     return lanes.data + (lane * lanes.lane_stride + step * lanes.step_stride) * size;
   };
@@ -106,7 +109,7 @@ void transpose_wide(DType type, const std::byte* source, std::int64_t source_row
 /// Neighbours along k: transposed in blocks.
 void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
   constexpr std::int64_t kBlock = 8, kLine = 16;  // words: of a block, of a line of the cache
-  const std::int64_t steps = product_loops(p.type, p.n).word_steps, size = size_of(p.type),
+  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, size = size_of(p.type),
                      word_bytes = size * steps, row_bytes = lanes.lane_stride * size;
   const std::int64_t words = lanes.count < kBlock ? 0 : p.k / steps / kLine * kLine;
   for (std::int64_t w = 0; w < words; w += kLine)
@@ -143,7 +146,7 @@ class Multiplication {
  public:
   Multiplication(const Product& product, const MatrixView& left, const MatrixView& out)
       : product_(product),
-        loops_(product_loops(product.type, product.n)),
+        loops_(product_loops(product.isa, product.type, product.n)),
         words_(words_of(product)),
         left_(left),
         out_(out) {}
@@ -242,16 +245,16 @@ class Multiplication {
 
 }  // namespace
 
-bool Product::supports(DType type) { return product_loops(type, 1).rows() != 0; }
+bool Product::supports(DType type) { return product_loops(Isa::Avx2, type, 1).rows() != 0; }
 
-std::int64_t Product::tile_columns() const { return product_loops(type, n).columns; }
+std::int64_t Product::tile_columns() const { return product_loops(isa, type, n).columns; }
 
 Bytes Product::tile_bytes() const {
   return {static_cast<std::uint64_t>(words_of(*this) * tile_columns() * kWord)};
 }
 
 Bytes Product::left_bytes(std::int64_t rows) const {
-  const std::int64_t tile_rows = product_loops(type, n).rows();
+  const std::int64_t tile_rows = product_loops(isa, type, n).rows();
   const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
   return {static_cast<std::uint64_t>(tiles * words_of(*this) * tile_rows * kWord)};
 }
@@ -273,8 +276,8 @@ void Product::multiply(const MatrixView& left, std::int64_t rows, const std::byt
                        std::span<std::byte> scratch) const {
   const Multiplication work(*this, left, out);
   if (work.reads_in_place()) return work.run(0, rows, packed, first, last, nullptr);
-  const auto fitting =
-      static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() * product_loops(type, n).rows();
+  const auto fitting = static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() *
+                       product_loops(isa, type, n).rows();
   ensure(fitting > 0, "a tile of rows fits the scratchpad");
   for (std::int64_t row = 0; row < rows; row += fitting)
     work.run(row, std::min(fitting, rows - row), packed, first, last, scratch.data());

@@ -85,18 +85,19 @@ void multiply(const Product& p, Matrix& left, Matrix& right, Matrix& out, std::i
              {scratch.data, scratch.size});
 }
 
-class ProductTest : public testing::TestWithParam<std::tuple<DType, Layout, Layout, Layout>> {};
+class ProductTest : public testing::TestWithParam<std::tuple<DType, Layout, Layout, Layout, Isa>> {
+};
 
 TEST_P(ProductTest, IsTheAscendingChain) {
-  const auto [type, left_layout, right_layout, out_layout] = GetParam();
-  if (!Product::supports(type)) GTEST_SKIP() << "no AVX2";
-  const bool two_at_a_time = type == DType::BF16 && cpu_multiplies_bfloat16();
+  const auto [type, left_layout, right_layout, out_layout, isa] = GetParam();
+  if (!cpu_runs(isa)) GTEST_SKIP() << "not on this CPU";
+  const bool two_at_a_time = type == DType::BF16 && isa == Isa::Avx512 && cpu_multiplies_bfloat16();
   for (const auto [rows, k, n] : {std::array<std::int64_t, 3>{1, 1, 1},
                                   {13, 17, 33},
                                   {30, 64, 96},
                                   {5, 40, 300},
                                   {25, 9, 31}}) {
-    const Product p{type, type, k, n};
+    const Product p{type, type, k, n, isa};
     Matrix left(type, rows, k, left_layout, 1), right(type, k, n, right_layout, 2),
         out(type, rows, n, out_layout, 3);
     multiply(p, left, right, out, rows, p.left_bytes(rows));
@@ -114,10 +115,10 @@ TEST_P(ProductTest, IsTheAscendingChain) {
 }
 
 TEST_P(ProductTest, RowsAndColumnsDivideAtWill) {
-  const auto [type, left_layout, right_layout, out_layout] = GetParam();
-  if (!Product::supports(type)) GTEST_SKIP() << "no AVX2";
+  const auto [type, left_layout, right_layout, out_layout, isa] = GetParam();
+  if (!cpu_runs(isa)) GTEST_SKIP() << "not on this CPU";
   const std::int64_t rows = 29, k = 50, n = 130;
-  const Product p{type, type, k, n};
+  const Product p{type, type, k, n, isa};
   Matrix left(type, rows, k, left_layout, 1), right(type, k, n, right_layout, 2),
       whole(type, rows, n, out_layout, 3), pieces(type, rows, n, out_layout, 3);
   multiply(p, left, right, whole, rows, p.left_bytes(rows));
@@ -136,7 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(DType::F32, DType::BF16, DType::F16),
                      testing::Values(Layout::Rows, Layout::Columns, Layout::Spread),
                      testing::Values(Layout::Rows, Layout::Columns, Layout::Spread),
-                     testing::Values(Layout::Rows, Layout::Spread)));
+                     testing::Values(Layout::Rows, Layout::Spread, Layout::Columns),
+                     testing::Values(Isa::Avx2, Isa::Avx512)));
 
 TEST(Product, KeepsRowsApartThatContendForCacheLines) {
   if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";

@@ -114,8 +114,8 @@ struct LoopChoice {
   ProductLoops wide, narrow;
 };
 
-LoopChoice choose_loops(DType type) {
-  if (cpu_runs(Isa::Avx512)) {
+LoopChoice choose_loops(Isa isa, DType type) {
+  if (isa == Isa::Avx512 && cpu_runs(Isa::Avx512)) {
     if (type == DType::BF16 && cpu_multiplies_bfloat16())
       return {{32, 2, kAvx512Bf16}, {16, 2, kAvx512Bf16Narrow}};
     return {{32, 1, kAvx512}, {16, 1, kAvx512Narrow}};
@@ -199,12 +199,18 @@ void store_columns(DType type, const float* values, std::int64_t pitch, std::int
   }
 }
 
-const ProductLoops& product_loops(DType type, std::int64_t columns) {
-  static const LoopChoice full = choose_loops(DType::F32), bfloat16 = choose_loops(DType::BF16),
-                          none;
+const ProductLoops& product_loops(Isa isa, DType type, std::int64_t columns) {
+  struct Choices {
+    LoopChoice full, bfloat16;
+    explicit Choices(Isa isa)
+        : full(choose_loops(isa, DType::F32)), bfloat16(choose_loops(isa, DType::BF16)) {}
+  };
+  static const Choices avx2(Isa::Avx2), avx512(Isa::Avx512);
+  static const LoopChoice none;
+  const Choices& choices = isa == Isa::Avx2 ? avx2 : avx512;
   const LoopChoice& choice = !is_float(type) || type == DType::F64 ? none
-                             : type == DType::BF16                 ? bfloat16
-                                                                   : full;
+                             : type == DType::BF16                 ? choices.bfloat16
+                                                                   : choices.full;
   return columns <= choice.narrow.columns ? choice.narrow : choice.wide;
 }
 

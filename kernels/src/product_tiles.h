@@ -5,6 +5,7 @@
 #include <span>
 
 #include "spyre/base/dtype.h"
+#include "spyre/kernels/kernel.h"
 
 namespace spyre::kernels {
 
@@ -27,9 +28,9 @@ struct ProductLoops {
   std::int64_t rows() const { return static_cast<std::int64_t>(by_rows.size()); }
 };
 
-/// Those that suit a right operand of `columns`. None (no rows) if the CPU or the type is not
+/// Those of `isa`, or of what the CPU has instead, that suit a right operand of `columns`. None (no rows) if the CPU or the type is not
 /// supported.
-const ProductLoops& product_loops(DType type, std::int64_t columns);
+const ProductLoops& product_loops(Isa isa, DType type, std::int64_t columns);
 
 /// 8 x 8 words: target[j * target_row + i] = source[i][j]. `source_row` in bytes, `target_row` in
 /// words.

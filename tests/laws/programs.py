@@ -153,7 +153,8 @@ def random_numbers(device: str) -> Tensors:
 def products(device: str) -> Tensors:
     a, b = values(65, 130).to(device), values(130, 47, seed=1).to(device)
     batch = values(3, 20, 30).to(device)
-    out = [a @ b, torch.addmm(b[0], a, b), batch @ batch.transpose(1, 2), F.relu(a @ b + 1).sum(0), b.T @ a.T]
+    half = [a.half() @ b.half(), b.half().T @ a.half().T]  # bfloat16: see decision 12
+    out = [*half, a @ b, torch.addmm(b[0], a, b), batch @ batch.transpose(1, 2), F.relu(a @ b + 1).sum(0), b.T @ a.T]
     image = values(2, 3, 9, 9).to(device)
     return [*out, F.conv2d(image, values(4, 3, 3, 3, seed=3).to(device), padding=1), F.max_pool2d(image, 2)]
 

@@ -2,9 +2,9 @@
 //
 // Every element of the result is one chain: 0, then one fused multiply-add per step in ascending
 // order, in float32, rounded once to its type at the end. So the bits depend neither on how rows
-// and columns are divided, nor on the instruction set. The exception is bfloat16 on a CPU with
-// vdpbf16ps, whose chain takes two steps at a time with that instruction's own rounding: there the
-// order is the same for every division, on that machine.
+// and columns are divided, nor on the instruction set. The exception is bfloat16 with AVX-512 on a
+// CPU with vdpbf16ps, whose chain takes two steps at a time with that instruction's own rounding:
+// there the order is the same for every division.
 //
 // The right operand is packed first: tiles of columns, step by step, as the inner loop reads them.
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "spyre/base/bytes.h"
 #include "spyre/base/dtype.h"
+#include "spyre/kernels/kernel.h"
 
 namespace spyre::kernels {
 
@@ -27,6 +28,7 @@ struct MatrixView {
 struct Product {
   DType type{}, result{};  // `result`: the same, or float32
   std::int64_t k = 0, n = 0;
+  Isa isa = Isa::Avx512;  // at most; a CPU without it runs what it has
 
   /// True for float types up to float32, if this CPU has AVX2 and FMA.
   static bool supports(DType type);
