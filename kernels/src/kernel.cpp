@@ -34,6 +34,7 @@ std::int64_t Kernel::work_items(const std::int64_t* extents) const {
 }
 
 std::unique_ptr<Kernel> null_kernel(const KernelSpec& spec) {
+  spec.verify();
   return std::make_unique<NullKernel>(spec);
 }
 

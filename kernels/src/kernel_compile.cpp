@@ -103,6 +103,7 @@ std::unique_ptr<Kernel> compile(const KernelSpec& spec, Isa isa) {
     throw Unsupported(str("kernels: this CPU does not run ", isa == Isa::Avx512
                                                                  ? "AVX-512 (F, BW, DQ, VL)"
                                                                  : "AVX2 with FMA, F16C and BMI2"));
+  spec.verify();
   return std::make_unique<CompiledKernel>(spec, lower(spec), isa);
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "spyre/base/error.h"
+#include "spyre/kernels/kernel.h"
 
 namespace spyre::kernels {
 namespace {
@@ -88,6 +89,14 @@ void expect_broken(const Change& change, std::string_view complaint) {
   } catch (const InternalError& e) {
     EXPECT_NE(std::string_view(e.what()).find(complaint), std::string_view::npos) << e.what();
   }
+}
+
+TEST(KernelSpec, NoEngineTakesABrokenOne) {
+  KernelSpec spec = scaled_sum();
+  spec.steps[2].inputs = {0};  // mul of one input
+  EXPECT_THROW(compile(spec, best_isa()), Error);
+  EXPECT_THROW(interpret(spec), Error);
+  EXPECT_THROW(null_kernel(spec), Error);
 }
 
 TEST(KernelSpec, AcceptsAWellFormedSpec) { EXPECT_NO_THROW(scaled_sum().verify()); }
