@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bindings.h"
@@ -72,14 +73,47 @@ std::string described(const Frame& frame) {
   return str(file, ':', PyFrame_GetLineNumber(raw), " in ", text(code.attr("co_name")));
 }
 
+/// What was found out about an instruction of a code object, which stays alive for it. Guarded by the interpreter's lock.
+class Sites {
+ public:
+  /// The number of the frame's line; 0 for a frame inside PyTorch itself.
+  std::uint32_t number_of(const Frame& frame) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    auto code =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    const Site site{code.ptr(), PyFrame_GetLasti(raw)};
+    if (const auto known = numbers_.find(site); known != numbers_.end()) return known->second;
+    std::string line = described(frame);
+    const std::uint32_t number = line.empty() ? 0 : lines().number_of(std::move(line));
+    if (numbers_.size() < kMost) {
+      numbers_.emplace(site, number);
+      code.release();
+    }
+    return number;
+  }
+
+ private:
+  using Site = std::pair<const PyObject*, int>;
+  struct Hash {
+    std::size_t operator()(const Site& site) const {
+      return std::hash<const PyObject*>()(site.first) * 31 + static_cast<std::size_t>(site.second);
+    }
+  };
+  static constexpr std::size_t kMost = 65536;
+  std::unordered_map<Site, std::uint32_t, Hash> numbers_;
+};
+
+Sites& sites() {
+  static auto* instance = new Sites;  // code outlives the interpreter's end with it
+  return *instance;
+}
+
 std::uint32_t current_line() {
   if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return 0;
   const py::gil_scoped_acquire gil;
   auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  for (; frame; frame = outer(frame)) {
-    std::string line = described(frame);
-    if (!line.empty()) return lines().number_of(std::move(line));
-  }
+  for (; frame; frame = outer(frame))
+    if (const std::uint32_t number = sites().number_of(frame); number != 0) return number;
   return 0;
 }
 

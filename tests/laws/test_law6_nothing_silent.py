@@ -64,6 +64,27 @@ def test_a_fault_names_the_op_and_the_line_that_recorded_it():
     assert "test_law6_nothing_silent.py" in str(raised.value)
 
 
+def test_each_fault_names_its_own_line_however_often_it_was_recorded():
+    table = torch.ones(5, 3, device="spyre")
+
+    def here(indices: list[int]) -> torch.Tensor:
+        return table.index_select(0, torch.tensor(indices, device="spyre"))
+
+    def there(indices: list[int]) -> torch.Tensor:
+        return table.index_select(0, torch.tensor(indices, device="spyre"))
+
+    for _ in range(3):
+        for look_up in (here, there):
+            good, bad = look_up([1]), look_up([7])
+            with pytest.raises(IndexError) as raised:
+                torch.spyre.synchronize()
+            assert f"test_law6_nothing_silent.py:{look_up.__code__.co_firstlineno + 1} in {look_up.__name__}" in str(
+                raised.value
+            )
+            assert good.sum().item() == 3
+            del bad
+
+
 def zeros_and_ones(device: str = "spyre") -> tuple[torch.Tensor, torch.Tensor]:
     return torch.ones(3, dtype=torch.int32, device=device), torch.zeros(3, dtype=torch.int32, device=device)
 
