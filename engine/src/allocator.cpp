@@ -21,23 +21,6 @@ void report_to_profiler(std::uintptr_t address, std::int64_t change, DeviceEntry
                                    c10::Device(c10::DeviceType::PrivateUse1, entry.index));
 }
 
-// After a fork the runtime is gone: the child's copies of tensors are dropped without touching its locks.
-void release(void* context) {
-  Runtime* runtime = Runtime::running();
-  if (runtime == nullptr) return;
-  auto* buffer = static_cast<lazy::Buffer*>(context);
-  const std::uintptr_t address = buffer->mark();
-  const Bytes size = buffer->size();
-  if (size > AddressSpace::kKept) {
-    runtime->entry_holding(address).addresses.give_back(address, size);
-    buffer->set_mark(0);
-  }
-  buffer->drop_outside();
-  if (size.count != 0 && c10::memoryProfilingEnabled())
-    report_to_profiler(address, -static_cast<std::int64_t>(size.count),
-                       runtime->entry_holding(address));
-}
-
 using Stat = c10::CachingAllocator::Stat;
 
 void fill(c10::CachingAllocator::StatArray& target, const lazy::Tally& tally) {
@@ -117,6 +100,23 @@ void check_fits(DeviceEntry& entry, Bytes size) {
 
 }  // namespace
 
+// After a fork the runtime is gone: the child's copies of tensors are dropped without touching its locks.
+void release_memory(void* context) {
+  Runtime* runtime = Runtime::running();
+  if (runtime == nullptr) return;
+  auto* buffer = static_cast<lazy::Buffer*>(context);
+  const std::uintptr_t address = buffer->mark();
+  const Bytes size = buffer->size();
+  if (size > AddressSpace::kKept) {
+    runtime->entry_holding(address).addresses.give_back(address, size);
+    buffer->set_mark(0);
+  }
+  buffer->drop_outside();
+  if (size.count != 0 && c10::memoryProfilingEnabled())
+    report_to_profiler(address, -static_cast<std::int64_t>(size.count),
+                       runtime->entry_holding(address));
+}
+
 c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device) {
   DeviceEntry& entry = Runtime::get().entry(device);
   check_fits(entry, size);
@@ -131,13 +131,11 @@ c10::DataPtr own(DeviceEntry& entry, lazy::BufferRef buffer) {
   const std::uintptr_t address = size.count != 0 ? buffer->mark() : 0;
   if (c10::memoryProfilingEnabled()) [[unlikely]]
     report_to_profiler(address, static_cast<std::int64_t>(size.count), entry);
-  return {reinterpret_cast<void*>(address), buffer.release(), &release,
+  return {reinterpret_cast<void*>(address), buffer.release(), &release_memory,
           c10::Device(c10::DeviceType::PrivateUse1, entry.index)};
 }
 
-lazy::Buffer& buffer_behind(const c10::DataPtr& pointer) {
-  if (pointer.get_deleter() == &release) [[likely]]
-    return *static_cast<lazy::Buffer*>(pointer.get_context());
+lazy::Buffer& buffer_at(const c10::DataPtr& pointer) {
   // Made from a bare device address: at::from_blob, which PyTorch's own storage writer uses.
   const auto address = reinterpret_cast<std::uintptr_t>(pointer.get());
   Runtime& runtime = Runtime::get();

@@ -10,12 +10,70 @@
 namespace spyre::engine {
 namespace {
 
-constexpr std::uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15;
-
 enum class Header : std::uint64_t { DeviceTensor = 1, HostNumber, Number, None, Text, Other };
 
 constexpr std::uint64_t header(Header kind, c10::ScalarType type = c10::ScalarType::Byte) {
   return static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(type) << 8;
+}
+
+/// Writes a key's words and their hash, both of which it keeps in registers. Confined to one call.
+class Writer {
+ public:
+  explicit Writer(std::span<std::uint64_t> room) : at_(room.data()), end_(at_ + room.size()) {}
+
+  bool has_room(std::size_t words) const { return static_cast<std::size_t>(end_ - at_) >= words; }
+  /// Precondition: there is room.
+  void put(std::uint64_t word) {
+    constexpr std::uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15;
+    *at_++ = word;
+    hash_ = (hash_ ^ word) * kMultiplier;
+  }
+  bool add(const Argument& argument);
+  std::uint64_t hash() const { return hash_; }
+  const std::uint64_t* end() const { return at_; }
+
+ private:
+  bool add(const at::Tensor& tensor);
+
+  std::uint64_t* at_;
+  const std::uint64_t* end_;
+  std::uint64_t hash_ = 0;
+};
+
+inline bool Writer::add(const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const std::uint64_t wrapped = std::uint64_t{impl.is_wrapped_number()} << 16;
+  if (!impl.key_set().has_backend(c10::BackendComponent::PrivateUse1Bit)) {
+    if (!tensor.is_cpu() || tensor.dim() != 0) return false;
+    put(header(Header::HostNumber, tensor.scalar_type()) | wrapped);
+    return true;
+  }
+  const c10::IntArrayRef sizes = impl.sizes(), strides = impl.strides();
+  const std::size_t rank = sizes.size();
+  if (!has_room(1 + 2 * rank)) return false;
+  const auto device = static_cast<std::uint8_t>(impl.device().index());
+  put(header(Header::DeviceTensor, tensor.scalar_type()) | wrapped | std::uint64_t{device} << 24 |
+      std::uint64_t{rank} << 32);
+  for (std::size_t i = 0; i < rank; ++i) {
+    put(static_cast<std::uint64_t>(sizes[i]));
+    put(static_cast<std::uint64_t>(strides[i]));
+  }
+  return true;
+}
+
+inline bool Writer::add(const Argument& argument) {
+  if (!has_room(1)) return false;
+  switch (argument.kind) {
+    case Argument::Kind::Tensor: return add(*argument.tensor);
+    case Argument::Kind::Number:
+      if (argument.number->isSymbolic()) return false;
+      put(header(Header::Number, argument.number->type()));
+      return true;
+    case Argument::Kind::None: put(header(Header::None)); return true;
+    case Argument::Kind::Text: put(header(Header::Text)); return true;
+    case Argument::Kind::Other: put(header(Header::Other)); return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -36,56 +94,14 @@ BoxedArguments::BoxedArguments(std::span<const c10::IValue> values) {
 }
 
 CallKey::CallKey(const void* callee, std::uint64_t selection, Arguments arguments) {
+  Writer writer(words_);
+  writer.put(reinterpret_cast<std::uint64_t>(callee));
   // The default type is what numbers and integers may promote to.
-  words_[0] = reinterpret_cast<std::uint64_t>(callee);
-  words_[1] = selection << 8 | static_cast<std::uint64_t>(c10::get_default_dtype_as_scalartype());
-  count_ = 2;
-  hash_ = (words_[0] ^ words_[1] << 40) * kMultiplier;
-  for (const Argument& argument : arguments) {
-    if (add(argument)) continue;
-    count_ = 0;
-    return;
-  }
-}
-
-bool CallKey::add(const Argument& argument) {
-  switch (argument.kind) {
-    case Argument::Kind::Tensor: return add(*argument.tensor);
-    case Argument::Kind::Number:
-      return !argument.number->isSymbolic() &&
-             add_word(header(Header::Number, argument.number->type()));
-    case Argument::Kind::None: return add_word(header(Header::None));
-    case Argument::Kind::Text: return add_word(header(Header::Text));
-    case Argument::Kind::Other: return add_word(header(Header::Other));
-  }
-  return false;
-}
-
-bool CallKey::add(const at::Tensor& tensor) {
-  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  if (!impl.key_set().has_backend(c10::BackendComponent::PrivateUse1Bit))
-    return tensor.is_cpu() && tensor.dim() == 0 &&
-           add_word(header(Header::HostNumber, tensor.scalar_type()) |
-                    std::uint64_t{impl.is_wrapped_number()} << 16);
-  const c10::IntArrayRef sizes = impl.sizes(), strides = impl.strides();
-  if (count_ + 1 + 2 * sizes.size() > kMaxWords) return false;
-  add_word(header(Header::DeviceTensor, tensor.scalar_type()) |
-           std::uint64_t{impl.is_wrapped_number()} << 16 |
-           static_cast<std::uint64_t>(static_cast<std::uint8_t>(impl.device().index())) << 24 |
-           sizes.size() << 32);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    add_word(static_cast<std::uint64_t>(sizes[i]));
-    add_word(static_cast<std::uint64_t>(strides[i]));
-  }
-  return true;
-}
-
-bool CallKey::add_word(std::uint64_t word) {
-  if (count_ == kMaxWords) return false;
-  words_[count_++] = word;
-  hash_ = (hash_ ^ word) * kMultiplier;
-  hash_ ^= hash_ >> 29;
-  return true;
+  writer.put(selection << 8 | static_cast<std::uint64_t>(c10::get_default_dtype_as_scalartype()));
+  for (const Argument& argument : arguments)
+    if (!writer.add(argument)) return;
+  count_ = static_cast<std::size_t>(writer.end() - words_.data());
+  hash_ = writer.hash();
 }
 
 }  // namespace spyre::engine

@@ -106,7 +106,10 @@ bool fit_device(Operands operands) {
 }  // namespace
 
 PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::span<const OpId> rows)
-    : schema_(schema), contiguous_(c10::toString(schema.operator_name()) == "aten::pow.Scalar") {
+    : schema_(schema),
+      layout_(c10::toString(schema.operator_name()) == "aten::pow.Scalar"
+                  ? ResultLayout::Contiguous
+                  : ResultLayout::OfOperands) {
   std::vector<bool> selects(schema_.arguments().size(), false);
   for (const OpId id : rows) {
     const kernels::Op& op = kernels::op(id);
@@ -115,7 +118,10 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
         std::ranges::count_if(terms, [](const Term& t) { return t.number.has_value(); });
     rows_.push_back(
         {id, &op.info, divides_integers(op), static_cast<std::size_t>(fixed), std::move(terms)});
-    for (const Term& term : rows_.back().terms) selects[term.argument] = true;
+    for (const Term& term : rows_.back().terms) {
+      selectors_.push_back(term);
+      selects[term.argument] = true;
+    }
     if (refuses_negatives(op.info)) refuses_negatives_ = true;
   }
   for (std::size_t i = 0; i < schema_.arguments().size(); ++i) {
@@ -137,12 +143,12 @@ bool PointwiseOverload::Term::holds(const Argument& value) const {
 
 std::uint64_t PointwiseOverload::selection(Arguments arguments) const {
   std::uint64_t bits = 0;
-  for (const Row& row : rows_)
-    for (const Term& term : row.terms) bits = bits << 1 | term.holds(arguments[term.argument]);
-  if (refuses_negatives_)
-    bits = bits << 1 |
-           (arguments[1].kind == Argument::Kind::Number && is_negative(*arguments[1].number));
-  return bits;
+  for (const Term& term : selectors_)
+    bits = bits << 1 | std::uint64_t{term.holds(arguments[term.argument])};
+  if (!refuses_negatives_) return bits;
+  const Argument& second = arguments[1];
+  return bits << 1 |
+         std::uint64_t{second.kind == Argument::Kind::Number && is_negative(*second.number)};
 }
 
 std::vector<PointwiseOverload::Term> PointwiseOverload::terms_of(const OpInfo& info) const {
@@ -187,7 +193,9 @@ NumberRules PointwiseOverload::number_rules(const Row& row, Operands operands,
                                             const Types& types) const {
   using Condition = NumberRule::Condition;
   NumberRules rules;
-  if (alpha_) rules.push_back({*alpha_, Condition::Representable, *native_type(types.common)});
+  const auto is_fixed = [&](const Term& t) { return t.argument == *alpha_ && t.number; };
+  if (alpha_ && std::ranges::none_of(row.terms, is_fixed))  // 1 is a number of every type
+    rules.push_back({*alpha_, Condition::Representable, *native_type(types.common)});
   if (converts_scalars(row)) {
     const bool wide = row.info->wide_scalars && is_reduced_float(types.compute);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -231,10 +239,9 @@ std::optional<PointwiseOverload::Choice> PointwiseOverload::row_for(Operands ope
 
 void PointwiseOverload::remember(const CallKey& key, const Choice& choice, const Inputs& inputs,
                                  const at::Tensor& out, bool fresh) {
-  if (!key.valid() || out.numel() == 0) return;
   Judged call{choice.op, inputs.get().first(choice.arity), inputs.places, choice.values};
   for (NumberRule& rule : call.values) rule.argument = inputs.places[rule.argument];
-  RulingMemo::of_thread().remember(key, Ruling(std::move(call), out, fresh));
+  RulingMemo::of_thread().remember(key, std::move(call), out, fresh);
 }
 
 bool PointwiseOverload::functional(Arguments arguments, const CallKey& key,
@@ -244,8 +251,7 @@ bool PointwiseOverload::functional(Arguments arguments, const CallKey& key,
   const std::optional<Choice> choice = row_for(inputs.get(), arguments);
   if (!choice) return false;
   const Operands operands = inputs.get().first(choice->arity);
-  result =
-      contiguous_ ? pointwise_contiguous(choice->op, operands) : pointwise(choice->op, operands);
+  result = pointwise_by_rules(choice->op, operands, layout_);
   remember(key, *choice, inputs, result, true);
   return true;
 }
@@ -297,6 +303,7 @@ PointwiseOverload::Inputs PointwiseOverload::collect(Arguments arguments) const 
   Inputs inputs;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& value = arguments[i];
+    const std::size_t count = inputs.operands.size();
     if (value.kind == Argument::Kind::Tensor) {
       inputs.operands.emplace_back(*value.tensor);
     } else if (value.kind == Argument::Kind::Number) {
@@ -306,7 +313,7 @@ PointwiseOverload::Inputs PointwiseOverload::collect(Arguments arguments) const 
     } else {
       continue;
     }
-    inputs.places.push_back(static_cast<std::uint8_t>(i));
+    inputs.places.at(count) = static_cast<std::uint8_t>(i);
   }
   return inputs;
 }

@@ -71,7 +71,8 @@ template <class... Args> struct Functional final : PointwiseForm {
   at::Tensor operator()(Args... args) {
     return bounded([&]() -> at::Tensor {
       at::Tensor result;
-      return functional(as_arguments(args...), result) ? result : on_host(handle, args...);
+      if (!functional(as_arguments(args...), result)) result = on_host(handle, args...);
+      return result;
     });
   }
 };

@@ -10,6 +10,7 @@
 
 #include "spyre/base/error.h"
 #include "spyre/engine/iota.h"
+#include "spyre/engine/ruling.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
@@ -105,6 +106,32 @@ class SeparateOperands {
   std::vector<std::unique_ptr<at::Tensor>> copies_;
 };
 
+/// The key of an operation in the words of composite operators, which nobody else has.
+CallKey key_of(const PointwiseOp& op, ResultLayout layout, Arguments operands) {
+  static constexpr char kComposite = 0;
+  const std::uint64_t selection = op.op.value | static_cast<std::uint64_t>(op.compute) << 16 |
+                                  static_cast<std::uint64_t>(op.result) << 24 |
+                                  std::uint64_t{op.may_fault} << 32 |
+                                  static_cast<std::uint64_t>(layout) << 33;
+  return {&kComposite, selection, operands};
+}
+
+at::Tensor pointwise_as_known(const PointwiseOp& op, Operands operands, ResultLayout layout) {
+  c10::SmallVector<Argument, 4> arguments;
+  Places places{};
+  for (const Operand& o : operands) {
+    places.at(arguments.size()) = static_cast<std::uint8_t>(arguments.size());
+    if (o.on_device()) arguments.emplace_back(o.tensor());
+    else arguments.emplace_back(o.number());
+  }
+  const Arguments given{arguments.data(), arguments.size()};
+  const CallKey key = key_of(op, layout, given);
+  if (Ruling* known = RulingMemo::of_thread().find(key)) return known->record(given);
+  at::Tensor out = pointwise_by_rules(op, operands, layout);
+  RulingMemo::of_thread().remember(key, {op, operands, places, {}}, out, true);
+  return out;
+}
+
 }  // namespace
 
 lazy::Input number_input(const c10::Scalar& number, const kernels::OpInfo& info, DType compute) {
@@ -143,23 +170,24 @@ void record_iota(const PointwiseOp& op, const Iota& iota, Operands numbers, cons
                                           .output = view_of(out)});
 }
 
-at::Tensor pointwise(const PointwiseOp& op, Operands operands) {
+at::Tensor pointwise_by_rules(const PointwiseOp& op, Operands operands, ResultLayout layout) {
   const TensorList tensors(operands);
   const Dims sizes = tensors.common_sizes();
   // A number takes part in TensorIterator's choice as a tensor without dimensions: it has no say.
-  const Dims strides = result_strides(sizes, tensors.refs());
+  const Dims strides = layout == ResultLayout::Contiguous ? contiguous_strides(sizes)
+                                                          : result_strides(sizes, tensors.refs());
   at::Tensor out =
       empty_strided(as_array(sizes), as_array(strides), scalar_type(op.result), tensors.device());
   record_pointwise(op, operands, out);
   return out;
 }
 
+at::Tensor pointwise(const PointwiseOp& op, Operands operands) {
+  return pointwise_as_known(op, operands, ResultLayout::OfOperands);
+}
+
 at::Tensor pointwise_contiguous(const PointwiseOp& op, Operands operands) {
-  const TensorList tensors(operands);
-  at::Tensor out =
-      empty(as_array(tensors.common_sizes()), scalar_type(op.result), tensors.device());
-  record_pointwise(op, operands, out);
-  return out;
+  return pointwise_as_known(op, operands, ResultLayout::Contiguous);
 }
 
 at::Tensor apply_contiguous(OpId op, DType compute, DType result,

@@ -21,7 +21,7 @@ Ruling::Ruling(Judged call, const at::Tensor& out, bool fresh)
       count_(call.inputs.size()),
       places_(std::move(call.places)),
       values_(std::move(call.values)),
-      device_(out.device().index()),
+      entry_(&Runtime::get().entry(out.device().index())),
       prepared_(prepare(call.op, call.inputs, out)) {
   if (fresh) mold_.emplace(out);
 }
@@ -46,9 +46,8 @@ at::Tensor Ruling::record(Arguments arguments) {
   check(arguments);
   Inputs inputs;
   resolve(arguments, inputs);
-  DeviceEntry& entry = Runtime::get().entry(device_);
-  return mold_->cast(
-      entry, entry.device.record(current_stream_on(device_), prepared_, used(inputs), source()));
+  return mold_->cast(*entry_, entry_->device.record(current_stream_on(entry_->index), prepared_,
+                                                    used(inputs), source()));
 }
 
 bool Ruling::record(Arguments arguments, const at::Tensor& out) {
@@ -59,29 +58,35 @@ bool Ruling::record(Arguments arguments, const at::Tensor& out) {
   for (std::size_t i = 0; i < count_; ++i)
     if (inputs[i].buffer == output.buffer && !arguments[places_[i]].tensor->is_same(out))
       return false;
-  output.buffer->device().record(current_stream_on(device_), prepared_, used(inputs), output,
+  output.buffer->device().record(current_stream_on(entry_->index), prepared_, used(inputs), output,
                                  source());
   return true;
 }
 
 RulingMemo& RulingMemo::of_thread() {
-  static thread_local RulingMemo memo;
-  return memo;
+  // A pointer without a guard or a destructor costs one look-up; the object ends with its thread.
+  static thread_local RulingMemo* known = nullptr;
+  if (known == nullptr) [[unlikely]] {
+    static thread_local RulingMemo memo;
+    known = &memo;
+  }
+  return *known;
 }
 
 Ruling* RulingMemo::find(const CallKey& key) {
-  Entry* entry = entries_[key.hash() % kPlaces].get();
+  Entry* entry = place_of(key).get();
   if (entry == nullptr) return nullptr;
   const std::span<const std::uint64_t> words = key.words();
   if (!std::ranges::equal(entry->key, words)) return nullptr;
   return &entry->ruling;
 }
 
-void RulingMemo::remember(const CallKey& key, Ruling ruling) {
+void RulingMemo::remember(const CallKey& key, Judged call, const at::Tensor& out, bool fresh) {
+  if (!key.valid() || out.numel() == 0) return;
   made.fetch_add(1, std::memory_order_relaxed);
   const std::span<const std::uint64_t> words = key.words();
-  entries_[key.hash() % kPlaces] = std::make_unique<Entry>(
-      Entry{std::vector<std::uint64_t>(words.begin(), words.end()), std::move(ruling)});
+  place_of(key) = std::make_unique<Entry>(Entry{
+      std::vector<std::uint64_t>(words.begin(), words.end()), Ruling(std::move(call), out, fresh)});
 }
 
 std::uint64_t rulings_made() { return made.load(std::memory_order_relaxed); }

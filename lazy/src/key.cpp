@@ -53,11 +53,14 @@ template <class T> std::byte* put(std::byte* at, std::span<const T> values) {
 }  // namespace
 
 void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts) {
-  facts.clear();
-  for (const BufferUse& use : trace.buffers())
+  const std::span<const BufferUse> buffers = trace.buffers();
+  facts.resize(buffers.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = *buffers[i].buffer;
     // A buffer of another serial is also used by the nodes behind a cut: they will read it.
-    facts.push_back({use.buffer->size().count, use.buffer->observable() || !trace.uses(*use.buffer),
-                     BufferAccess::has_memory(*use.buffer)});
+    facts[i] = {buffer.size().count, buffer.observable() || !trace.uses(buffer),
+                BufferAccess::has_memory(buffer)};
+  }
 }
 
 bool KeyBuilder::is_key(std::span<const std::byte> key, const Trace& trace,

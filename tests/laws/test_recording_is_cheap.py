@@ -41,3 +41,16 @@ def test_new_shapes_are_ruled_anew_and_known_ones_are_not(stats):
     assert growth(stats, lambda: [use(n) for n in (3, 5, 7)], ["rulings_made"])["rulings_made"] == 0
     assert growth(stats, lambda: use(11), ["rulings_made"])["rulings_made"] == 1
     del kept
+
+
+def test_composite_operators_rule_their_own_operations_once(stats):
+    x = torch.linspace(0, 1, 24, device="spyre").reshape(4, 6)
+    composites = [
+        lambda: torch.softmax(x, -1),
+        lambda: torch.log_softmax(x, -1),
+        lambda: torch.nn.functional.layer_norm(x, (6,)),
+        lambda: torch.addmm(x[0, :4], x, x.t(), beta=0.5),
+    ]
+    for composite in composites:
+        composite()
+        assert growth(stats, composite, ["rulings_made"]) == {"rulings_made": 0}

@@ -65,14 +65,11 @@ class CallKey {
 
   bool valid() const { return count_ != 0; }
   std::span<const std::uint64_t> words() const { return {words_.data(), count_}; }
+  /// Its high bits depend on all words.
   std::uint64_t hash() const { return hash_; }
 
  private:
   static constexpr std::size_t kMaxWords = 48;
-  bool add(const Argument& argument);
-  bool add(const at::Tensor& tensor);
-  bool add_word(std::uint64_t word);
-
   std::array<std::uint64_t, kMaxWords> words_;  // NOLINT: the first count_ are set
   std::size_t count_ = 0;
   std::uint64_t hash_ = 0;

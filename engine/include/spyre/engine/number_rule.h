@@ -1,10 +1,10 @@
 // spyre/engine/number_rule.h — what CPU refuses of a number's value, once types and shapes are known.
 #pragma once
 #include <c10/core/Scalar.h>
-#include <c10/util/SmallVector.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "spyre/base/dtype.h"
 
@@ -22,6 +22,6 @@ struct NumberRule {
   void check(const c10::Scalar& number) const;
 };
 
-using NumberRules = c10::SmallVector<NumberRule, 2>;
+using NumberRules = std::vector<NumberRule>;
 
 }  // namespace spyre::engine

@@ -57,7 +57,7 @@ class PointwiseOverload {
   /// The inputs of the body among a call's arguments, in schema order.
   struct Inputs {
     c10::SmallVector<Operand, 4> operands;
-    Places places;  // the arguments that they are
+    Places places{};  // the arguments that they are
     Operands get() const { return {operands.data(), operands.size()}; }
   };
   struct Choice {
@@ -81,9 +81,10 @@ class PointwiseOverload {
 
   const c10::FunctionSchema& schema_;  // lives as long as the dispatcher
   std::vector<Row> rows_;
+  std::vector<Term> selectors_;  // of all rows, in order
   std::vector<ArgumentRole> arguments_;
   bool refuses_negatives_ = false;    // some row does, for its second input
-  bool contiguous_;                   // CPU's result does not keep the layout of its tensors
+  ResultLayout layout_;               // that CPU's result has
   std::optional<std::size_t> alpha_;  // position of an `alpha` argument, which does not promote
 };
 

@@ -31,6 +31,10 @@ at::Tensor pointwise(const PointwiseOp& op, Operands operands);
 
 /// The same into a contiguous tensor.
 at::Tensor pointwise_contiguous(const PointwiseOp& op, Operands operands);
+
+enum class ResultLayout : std::uint8_t { OfOperands, Contiguous };
+/// What both do if no ruling is known: for callers that remember their own.
+at::Tensor pointwise_by_rules(const PointwiseOp& op, Operands operands, ResultLayout layout);
 /// The same operation on operands and a result of the same types, extents and strides, to be
 /// recorded again and again. `out` is not empty.
 lazy::PreparedPointwise prepare(const PointwiseOp& op, Operands operands, const at::Tensor& out);

@@ -15,14 +15,14 @@
 
 namespace spyre::engine {
 
-/// Where a call's arguments the inputs of a body stand.
-using Places = c10::SmallVector<std::uint8_t, 4>;
+/// Where among a call's arguments the inputs of a body stand.
+using Places = std::array<std::uint8_t, kMaxOperands>;
 
 /// A call as the rules judged it. Borrows the inputs' tensors.
 struct Judged {
   PointwiseOp op;
   Operands inputs;     // of the body
-  Places places;       // of at least those
+  Places places{};     // theirs
   NumberRules values;  // by argument
 };
 
@@ -54,7 +54,7 @@ class Ruling {
   std::size_t count_;  // inputs of the body
   Places places_;
   NumberRules values_;
-  c10::DeviceIndex device_;
+  DeviceEntry* entry_;  // which lives as long as the process
   lazy::PreparedPointwise prepared_;
   std::optional<TensorMold> mold_;  // of a new result
 };
@@ -63,20 +63,25 @@ class Ruling {
 /// that was there. Confined to its thread.
 class RulingMemo {
  public:
-  static constexpr std::size_t kPlaces = 512;
+  static constexpr unsigned kPlaceBits = 11;
 
   /// The calling thread's.
   static RulingMemo& of_thread();
 
   Ruling* find(const CallKey& key);
-  void remember(const CallKey& key, Ruling ruling);
+  /// What a call that was recorded into `out` tells of the next one; `fresh`: each makes a new one.
+  /// Nothing without a key, or of an empty result.
+  void remember(const CallKey& key, Judged call, const at::Tensor& out, bool fresh);
 
  private:
   struct Entry {
     std::vector<std::uint64_t> key;
     Ruling ruling;
   };
-  std::array<std::unique_ptr<Entry>, kPlaces> entries_;
+  std::unique_ptr<Entry>& place_of(const CallKey& key) {
+    return entries_[key.hash() >> (64 - kPlaceBits)];
+  }
+  std::array<std::unique_ptr<Entry>, 1U << kPlaceBits> entries_;
 };
 
 /// Calls that the rules judged because no ruling was remembered, in all threads since the start.
