@@ -53,7 +53,8 @@ TEST(LoweringTest, HalfPrecisionIsRoundedAtEveryOpBoundary) {
   const std::uint16_t x = b.load(DType::BF16);
   const std::uint16_t y = b.apply("mul", DType::BF16, {x, x});
   b.store(b.apply("mul", DType::BF16, {y, x}), DType::BF16);
-  const MicroProgram& program = lower(b.spec()).passes[0].points.program;
+  const LoweredKernel lowered = lower(b.spec());
+  const MicroProgram& program = lowered.passes[0].points.program;
   EXPECT_EQ(std::count_if(program.begin(), program.end(),
                           [](const auto& in) { return in.op == Micro::RoundBF16; }),
             2);
