@@ -13,6 +13,7 @@
 #include "spyre/engine/fallback.h"
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
+#include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
@@ -69,6 +70,12 @@ void SchemaCall::run(Tensors operands, std::int64_t first, std::int64_t last) co
     for (const at::Tensor& t : operands) part.push_back(panels().slice(t, 0, piece));
     call(Tensors(part).first(inputs), Tensors(part).subspan(inputs));
   }
+}
+
+/// An out= tensor becomes as large as its result; a tensor that is changed in place has to be.
+void fit_destination(const OperatorHandle& op, const at::Tensor& tensor, c10::IntArrayRef sizes) {
+  if (op.schema().arguments().back().is_out()) at::native::resize_output(tensor, sizes);
+  else check_inplace_shape(tensor, dims_of(sizes));
 }
 
 /// Serves one overload.
@@ -168,7 +175,7 @@ void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
   std::vector<at::Tensor> outputs = in_place;
   if (recorded.in_place) {
     for (std::size_t i = 0; i < in_place.size(); ++i)
-      at::native::resize_output(in_place[i], (*results)[i].sizes);
+      fit_destination(op, in_place[i], (*results)[i].sizes);
     for (const at::Tensor& t : in_place) stack.emplace_back(t);
   } else {
     for (const ResultGeometry& r : *results) {

@@ -32,6 +32,9 @@ BAD_CALLS = {
         torch.ones(2, device=d), torch.ones(0, device=d), out=torch.ones(0, dtype=torch.int32, device=d)
     ),
     "eye": lambda d: torch.eye(3, -3, device=d),
+    "gcd into one row": lambda d: torch.ones(1, 3, dtype=torch.int64, device=d).gcd_(
+        torch.ones(2, 3, dtype=torch.int64, device=d)
+    ),
     "softshrink": lambda d: torch.nn.functional.softshrink(torch.ones(2, device=d), -0.5),
     "arange of bool": lambda d: torch.arange(2, dtype=torch.bool, device=d),
     "reshape": lambda d: torch.ones(6, device=d).reshape(4, 2),
