@@ -85,10 +85,16 @@ c10::CachingDeviceAllocator::DeviceStats Allocator::getDeviceStats(c10::DeviceIn
   fill(stats.inactive_split_bytes, tally_of(card.reserved - card.allocated, {}));
   const auto live = static_cast<std::int64_t>(card.live),
              allocations = static_cast<std::int64_t>(card.allocations);
-  fill(stats.active,
-       {.current = live, .peak = live, .allocated = allocations, .freed = allocations - live});
+  fill(stats.active, {.current = live,
+                      .peak = live,
+                      .allocated = allocations,
+                      .freed = static_cast<std::int64_t>(card.frees)});
   stats.num_device_alloc = allocations;
   stats.num_device_free = static_cast<std::int64_t>(card.frees);
+  // A request that finds no memory is tried again after each relief, or given up.
+  const std::uint64_t reliefs = entry.device.memory_reliefs();
+  stats.num_alloc_retries = static_cast<std::int64_t>(reliefs);
+  stats.num_ooms = static_cast<std::int64_t>(card.failures - std::min(reliefs, card.failures));
   return stats;
 }
 

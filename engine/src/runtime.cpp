@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "spyre/engine/guard.h"
+#include "spyre/engine/memory_pressure.h"
 #include "spyre/engine/source.h"
 
 namespace spyre::engine {
@@ -27,6 +28,7 @@ DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
       capacity(device.card().memory_stats().capacity),
       streams(device) {
   device.set_source_text(&describe_source);
+  device.set_memory_pressure(&let_go_of_tensors);
   device.set_mark_end(
       [this](std::uintptr_t address, Bytes size) { addresses.give_back(address, size); });
 }

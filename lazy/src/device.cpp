@@ -46,6 +46,8 @@ void Device::reset_owned_peak() {
 void Device::reset_owned_totals() {
   const Lock lock(state_->mutex);
   state_->owners.reset_accumulated();
+  state_->memory_reliefs = 0;
+  state_->card.reset_memory_totals();
 }
 
 void Device::set_mark_end(std::function<void(std::uintptr_t, Bytes)> end) {
@@ -178,6 +180,16 @@ void Device::set_hash_mask(unsigned bits) {
   d.planner.clear();
   d.planner.set_hash_mask(bits);
   d.drop_retired(lock);
+}
+
+void Device::set_memory_pressure(std::function<void()> pressure) {
+  const Lock lock(state_->mutex);
+  state_->memory_pressure = std::move(pressure);
+}
+
+std::uint64_t Device::memory_reliefs() const {
+  const Lock lock(state_->mutex);
+  return state_->memory_reliefs;
 }
 
 void Device::set_source_text(std::function<std::string(std::uint32_t)> text) {

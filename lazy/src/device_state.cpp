@@ -30,6 +30,26 @@ Urgency urgency_of(FlushReason reason) {
   }
 }
 
+namespace {
+
+/// This thread makes room. What it lets go of may ask for memory in turn, and is not asked to make
+/// room for that. Confined to its scope.
+class Relief {
+ public:
+  Relief() : nested_(std::exchange(active_, true)) {}
+  ~Relief() { active_ = nested_; }
+  Relief(const Relief&) = delete;
+  Relief& operator=(const Relief&) = delete;
+  bool nested() const { return nested_; }
+
+ private:
+  static thread_local bool active_;
+  bool nested_;
+};
+thread_local bool Relief::active_ = false;
+
+}  // namespace
+
 std::shared_ptr<const void> retain(Buffer& buffer) {
   buffer.add_reference();
   return {static_cast<const void*>(&buffer), [&buffer](const void*) { buffer.drop_reference(); }};
@@ -178,9 +198,13 @@ void Device::State::abandon(Trace& trace, Spoiled why) {
 }
 
 void Device::State::relieve_memory(Lock& lock) {
+  const Relief relief;
+  ++memory_reliefs;
   planner.clear();
   drop_retired(lock);
+  const std::function<void()> pressure = relief.nested() ? nullptr : memory_pressure;
   lock.unlock();
+  if (pressure) pressure();
   card.drain_all();
   card.trim();
   lock.lock();

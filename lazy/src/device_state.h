@@ -1,6 +1,7 @@
 // spyre/lazy/device_state.h — the insides of a device: card, planner, streams, counters, and the
 // lock over them.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -102,6 +103,8 @@ struct Device::State {
   std::vector<StreamState*> stream_of SPYRE_GUARDED_BY(mutex);  // by StreamId; nullptr: none
   Stats counted SPYRE_GUARDED_BY(mutex);                        // the fields that are counted here
   SourceText source_text SPYRE_GUARDED_BY(mutex);
+  std::function<void()> memory_pressure SPYRE_GUARDED_BY(mutex);
+  std::uint64_t memory_reliefs SPYRE_GUARDED_BY(mutex) = 0;
 };
 
 /// True if the caller of a flush with that reason waits for its results at once.

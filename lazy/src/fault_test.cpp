@@ -198,6 +198,40 @@ TEST_F(FullCardTest, MemoryInFlightIsWaitedFor) {
   }
 }
 
+TEST_F(FullCardTest, OwnersAreAskedToLetGo) {
+  const Dims sizes{5 << 18};  // 5 MiB of float: one fits the card, two do not
+  DeviceTensor forgotten = tensor<float>(sizes, Floats(5 << 18, 1));
+  int calls = 0;
+  device.set_memory_pressure([&] {
+    ++calls;
+    EXPECT_EQ(device.memory_reliefs(), 1U) << "called without the lock";
+    forgotten.buffer = {};
+  });
+  const DeviceTensor x = empty(sizes);
+  apply("add", {number(1), number(2)}, x);
+  EXPECT_EQ(read<float>(x)[7], 3);
+  EXPECT_EQ(calls, 1);
+  device.reset_owned_totals();
+  EXPECT_EQ(device.memory_reliefs(), 0U);
+}
+
+TEST_F(FullCardTest, WhatMakesRoomIsNotAskedToMakeRoom) {
+  int calls = 0, depth = 0;
+  device.set_memory_pressure([&] {
+    ++calls;
+    EXPECT_EQ(++depth, 1);
+    const DeviceTensor huge = empty({4 << 20});
+    apply("add", {number(1), number(2)}, huge);
+    EXPECT_THROW(read<float>(huge), OutOfDeviceMemory);
+    --depth;
+  });
+  const DeviceTensor big = empty({4 << 20});
+  apply("add", {number(1), number(2)}, big);
+  EXPECT_THROW(read<float>(big), OutOfDeviceMemory);
+  EXPECT_GE(calls, 1);
+  device.set_memory_pressure(nullptr);
+}
+
 TEST_F(FullCardTest, RecordedNodesRunBeforeAnUploadGivesUp) {
   constexpr std::int64_t kLarge = 5 << 18;  // 5 MiB of float: one fits the card, two do not
   const DeviceTensor total = empty({1});

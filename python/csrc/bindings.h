@@ -16,6 +16,8 @@ void bind_tables(pybind11::module_& module);  // ops, environment, card
 void register_error_types();
 /// Lets faults name the Python line that recorded them.
 void provide_sources();
+/// Lets a full card have Python's garbage collected.
+void provide_garbage_collection();
 
 /// Bound functions that may wait run without the GIL.
 using Released = pybind11::call_guard<pybind11::gil_scoped_release>;

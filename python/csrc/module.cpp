@@ -39,6 +39,7 @@ PYBIND11_MODULE(_C, module) {
   module.doc() = "The spyre device: kernels, runtime, counters. Loading it starts nothing.";
   register_error_types();
   provide_sources();
+  provide_garbage_collection();
   bind_runtime(module);
   bind_card(module);
   bind_random(module);

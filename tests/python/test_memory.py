@@ -123,3 +123,107 @@ def test_deterministic_mode_fills():
         assert torch.empty_strided((2, 2), (1, 2), device="spyre").isnan().all().item()
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+FULL = """
+import gc, torch
+
+def held():
+    return torch.ones(8 << 20, dtype=torch.uint8, device="spyre").add_(1)
+
+def fill(kept):
+    while len(kept) < 100:
+        kept.append(held())
+        torch.spyre.synchronize()
+
+"""
+EXHAUSTED = (
+    FULL
+    + """
+kept = []
+try:
+    fill(kept)
+except torch.OutOfMemoryError as error:
+    print(error)
+never = kept.pop()
+kept.pop()  # room for the sums
+print(len(kept), all(int(x.sum()) == 16 << 20 for x in kept))
+try:
+    never.sum().item()
+except torch.OutOfMemoryError as error:
+    print(error)
+stats = torch.spyre.memory_stats()
+print(stats["num_ooms"] >= 1, stats["num_alloc_retries"] >= 1)
+kept.clear()
+print(int(held().sum()) == 16 << 20)
+torch.spyre.reset_accumulated_memory_stats()
+print(torch.spyre.memory_stats()["num_ooms"])
+"""
+)
+
+
+def test_a_full_card_says_what_it_holds_and_recovers(run_python):
+    child = run_python(EXHAUSTED, SPYRE_DEVICE_MEMORY="64MiB")
+    message, held, unread, counted, recovered, reset = child.stdout.splitlines()
+    for part in ("cannot allocate 8.00 MiB", "free 0 B of 64.00 MiB", "largest free block 0 B", "1 region (0 B free"):
+        assert part in message
+    assert held == "7 True", "what was computed stays"
+    assert "never computed" in unread
+    assert (counted, recovered, reset) == ("True True", "True", "0"), child.stderr
+
+
+CYCLES = (
+    FULL
+    + """
+gc.disable()
+
+class Cycle:
+    def __init__(self):
+        self.me, self.tensor = self, held()
+
+for _ in range(30):
+    Cycle()
+    torch.spyre.synchronize()
+print(torch.spyre.memory_stats()["num_ooms"], torch.spyre.memory_stats()["num_alloc_retries"] > 0)
+"""
+)
+
+
+@pytest.mark.parametrize("mode", ["lazy", "eager"])
+def test_a_full_card_collects_cycles(run_python, mode):
+    child = run_python(CYCLES, SPYRE_DEVICE_MEMORY="64MiB", SPYRE_MODE=mode)
+    assert child.stdout.split() == ["0", "True"], child.stderr
+
+
+THREADS = (
+    FULL
+    + """
+import threading
+gc.disable()
+
+class Cycle:
+    def __init__(self):
+        self.me, self.tensor = self, held()
+
+def work():
+    for _ in range(30):
+        try:
+            assert int(Cycle().tensor[5]) == 2
+        except torch.OutOfMemoryError:
+            pass
+
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(100)
+print(sum(thread.is_alive() for thread in threads))
+gc.collect()
+print(int(held().sum()) == 16 << 20)
+"""
+)
+
+
+def test_threads_on_a_full_card_do_not_lock_one_another(run_python):
+    child = run_python(THREADS, timeout=120, SPYRE_DEVICE_MEMORY="64MiB")
+    assert child.stdout.split() == ["0", "True"], child.stderr

@@ -125,6 +125,12 @@ class Device {
   /// the raising thread.
   void set_source_text(std::function<std::string(std::uint32_t)> text);
 
+  /// Called without the lock when the card is full, before a request is tried again: a chance to
+  /// let go of buffers. Throws nothing. Not called for what `pressure` itself asks for.
+  void set_memory_pressure(std::function<void()> pressure);
+  /// How often requests were tried again since the last reset_owned_totals.
+  std::uint64_t memory_reliefs() const;
+
   device_sim::Card& card();
 
  private:
