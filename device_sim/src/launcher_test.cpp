@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "spyre/base/error.h"
@@ -66,7 +67,8 @@ class LauncherTest : public testing::Test {
   }
 
   Card card_{spec()};
-  std::int64_t amount_ = 0, fetched_ = 0;
+  std::atomic<std::int64_t> amount_ = 0;  // callbacks of several launches run at once
+  std::int64_t fetched_ = 0;
 };
 
 TEST_F(LauncherTest, LaunchesUseTheirOwnArguments) {
