@@ -96,23 +96,22 @@ TEST_F(PreparedPointwiseTest, SignaturesFollowTheGeometry) {
   EXPECT_EQ(trace.signature(0), trace.signature(2));
 }
 
-TEST_F(PreparedPointwiseTest, ASteadyLoopMakesNoBuffers) {
+TEST_F(PreparedPointwiseTest, ALoopMakesNoMoreBuffersThanOnePassHolds) {
+  constexpr std::uint64_t kOps = 500, kOthers = 8;
   const DeviceTensor x = tensor<float>({2}, {1, 2});
   PreparedPointwise add = prepared_add(x, x, empty({2}));
   const auto loop = [&] {
     BufferRef y = x.buffer;
-    for (int i = 0; i < 500; ++i) {
+    for (std::uint64_t i = 0; i < kOps; ++i) {
       const std::vector<PreparedOperand> inputs{{.buffer = y.get()}, operand(x), operand(1)};
       y = device.record(kStream, add, inputs, 0);
     }
     const DeviceTensor result{y, DType::F32, x.sizes, x.strides};
     return read<float>(result);
   };
-  EXPECT_EQ(loop(), (Floats{501, 1002}));
-  EXPECT_EQ(loop(), (Floats{501, 1002}));
-  const std::uint64_t made = device.stats().buffers_made;
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(loop(), (Floats{501, 1002}));
-  EXPECT_EQ(device.stats().buffers_made, made);
+  // How many are in use at once depends on how far the card is behind, up to all of one pass.
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(loop(), (Floats{501, 1002}));
+  EXPECT_LE(device.stats().buffers_made, kOps + kOthers);
 }
 
 }  // namespace
