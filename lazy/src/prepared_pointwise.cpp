@@ -5,14 +5,7 @@
 
 namespace spyre::lazy {
 
-PreparedPointwise::PreparedPointwise(const Pointwise& op) : sizes_(op.sizes) {
-  node_.kind = TraceNode::Kind::Pointwise;
-  node_.compute = op.compute;
-  node_.result = op.result;
-  node_.may_fault = op.may_fault;
-  node_.code = op.op.value;
-  node_.inputs = static_cast<std::uint16_t>(op.inputs.size());
-  node_.outputs = 1;
+PreparedPointwise::PreparedPointwise(const Pointwise& op) : node_(node_of(op)), sizes_(op.sizes) {
   for (const Input& input : op.inputs) {
     ensure(input.kind != Input::Kind::Iota, "counters are not prepared");
     const bool number = input.kind == Input::Kind::Scalar;

@@ -104,7 +104,7 @@ void Trace::add_node(const TraceNode& node, std::uint32_t source, std::uint64_t 
                     count(attributes_), count(calls_)});
 }
 
-void Trace::append(const Pointwise& op) {
+TraceNode node_of(const Pointwise& op) {
   TraceNode node;
   node.kind = TraceNode::Kind::Pointwise;
   node.compute = op.compute;
@@ -113,6 +113,11 @@ void Trace::append(const Pointwise& op) {
   node.code = op.op.value;
   node.inputs = static_cast<std::uint16_t>(op.inputs.size());
   node.outputs = 1;
+  return node;
+}
+
+void Trace::append(const Pointwise& op) {
+  TraceNode node = node_of(op);
   node.first_param = static_cast<std::uint32_t>(params_.size());
   TraceOperand* operands = operand_space(node, op.inputs.size() + 1);
   for (const Input& input : op.inputs) *operands++ = use(input, op.sizes);

@@ -56,6 +56,8 @@ struct TraceNode {
   std::array<TraceOperand, kInline> operands{};
 };
 static_assert(sizeof(TraceNode) == 64, "recording a node is one cache line");
+/// The node of `op`, without operands and parameters.
+TraceNode node_of(const Pointwise& op);
 
 /// A buffer as one trace uses it.
 struct BufferUse {
