@@ -154,21 +154,23 @@ def installed_torch() -> str | None:
     return None
 
 
-def resolves_to(requirement: str) -> list[str] | None:
-    """Names of what pip would install; None if it finds nothing. Downloads no wheel where the index has metadata."""
+def resolves_to(requirement: str) -> list[str] | str:
+    """Names of what pip would install, or why it can't. Downloads no wheel where the index has metadata."""
     command = [*PIP, "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-", requirement]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     if answer.returncode != 0:
-        return None
+        return answer.stderr
     return [item["metadata"]["name"].lower() for item in json.loads(answer.stdout)["install"]]
 
 
 def cpu_torch_requirement() -> str | None:
     """The requirement that brings a CPU build from the indexes that pip is set up with, if one does."""
     for requirement in (f"torch=={TORCH}+cpu", f"torch=={TORCH}"):
-        names = resolves_to(requirement)
-        if names is not None and not any(name.startswith(CUDA_PREFIXES) for name in names):
+        found = resolves_to(requirement)
+        if isinstance(found, list) and not any(name.startswith(CUDA_PREFIXES) for name in found):
             return requirement
+    if isinstance(found, str):  # not even a CUDA build: an index out of reach looks like this too
+        say("pip: " + "\n      ".join(dict.fromkeys(found.strip().splitlines()[-3:])))
     return None
 
 

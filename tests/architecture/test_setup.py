@@ -21,17 +21,23 @@ def test_a_cpu_build_by_its_full_name_is_preferred(monkeypatch):
 
 
 def test_a_plain_build_is_taken_if_it_is_for_cpu(monkeypatch):
-    monkeypatch.setattr(setup, "resolves_to", lambda name: None if name.endswith("+cpu") else ["torch", "sympy"])
+    monkeypatch.setattr(setup, "resolves_to", lambda name: "none" if name.endswith("+cpu") else ["torch", "sympy"])
     assert setup.cpu_torch_requirement() == f"torch=={setup.TORCH}"
 
 
 def test_a_cuda_build_is_refused_and_the_way_out_named(monkeypatch):
-    monkeypatch.setattr(setup, "resolves_to", lambda name: None if name.endswith("+cpu") else CUDA_BUILD)
+    monkeypatch.setattr(setup, "resolves_to", lambda name: "none" if name.endswith("+cpu") else CUDA_BUILD)
     monkeypatch.setattr(setup, "installed_torch", lambda: None)
     monkeypatch.setattr(setup, "create_venv", lambda _: None)
     monkeypatch.setattr(setup, "run", lambda *_, **__: pytest.fail("nothing may be installed"))
     with pytest.raises(setup.SetupError, match="PIP_EXTRA_INDEX_URL"):
         setup.setup_torch()
+
+
+def test_what_pip_could_not_reach_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(setup, "resolves_to", lambda _: "WARNING: Retrying\nERROR: the certificate is not trusted\n")
+    assert setup.cpu_torch_requirement() is None
+    assert "the certificate is not trusted" in capsys.readouterr().out
 
 
 def test_the_layers_that_need_no_torch_install_none(monkeypatch):
