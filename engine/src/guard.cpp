@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "spyre/engine/backward_thread.h"
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/runtime.h"
 #include "spyre/engine/stream_event.h"
@@ -17,6 +18,8 @@ constexpr std::size_t kMaxDevices = 64;
 
 struct Current {
   c10::DeviceIndex device = 0;
+  bool keeps_backward =
+      false;  // see keep_backward_here(): settled before the thread's first operation
   std::array<StreamId, kMaxDevices> streams{};  // 0: the default stream
 };
 thread_local Current current;
@@ -123,6 +126,8 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
 }
 
 StreamId current_stream_on(c10::DeviceIndex device) noexcept {
+  if (!current.keeps_backward) [[unlikely]]
+    current.keeps_backward = keep_backward_here();
   return current.streams[static_cast<std::size_t>(device)];
 }
 

@@ -1,6 +1,7 @@
 // python/csrc/bind_runtime.cpp — start, devices, memory, and the end.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/AutogradState.h>
 #include <c10/core/GradMode.h>
 
 #include <iostream>
@@ -29,6 +30,7 @@ void wait_for_backward_threads() {
       const c10::AutoGradMode recording(true);
       const at::Tensor nothing = at::empty({0}, at::Device(c10::DeviceType::PrivateUse1, device));
       const at::Tensor leaf = nothing.detach().requires_grad_();
+      c10::AutogradState::get_tls_state().set_multithreading_enabled(true);
       leaf.view({0}).backward(nothing);
     } catch (const std::exception& error) {
       std::cerr << "spyre: the backward thread did not answer: " << error.what() << '\n';

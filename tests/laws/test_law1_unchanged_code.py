@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import threading
@@ -109,6 +110,27 @@ def test_threads_record_side_by_side():
     for thread in threads:
         thread.join()
     assert results == {i: 50.0 * (i + 100) for i in range(4)}
+
+
+@pytest.mark.parametrize("device", ["cpu", "spyre"])
+@pytest.mark.parametrize("in_inference_mode", [False, True])
+def test_a_thread_runs_the_backward_passes_that_it_starts(device, in_inference_mode):
+    """Hooks see what is local to the thread, also if its first work on the device was in inference mode."""
+    threads = []
+
+    def work() -> None:
+        with torch.inference_mode() if in_inference_mode else contextlib.nullcontext():
+            _ = torch.ones(3, device=device) + 1
+        x = torch.ones(3, device=device, requires_grad=True)
+        x.register_hook(lambda _: threads.append(threading.get_ident()))
+        (x * x).sum().backward()
+        threads.append(threading.get_ident())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(threads) == 2
+    assert threads[0] == threads[1]
 
 
 def test_hooks_see_gradients():

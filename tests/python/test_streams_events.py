@@ -168,9 +168,15 @@ def test_threads_record_into_one_stream():
     assert results == [512.0 * (i + 20) for i in range(8)]
 
 
-def test_autograd_runs_backward_on_its_own_thread():
+def test_backward_may_run_on_autograds_own_thread():
     x = torch.randn(64, 64, requires_grad=True)
     y = x.detach().to("spyre").requires_grad_()
     (x.sigmoid() * x).sum().backward()
-    (y.sigmoid() * y).sum().backward()
+    threads = []
+    y.register_hook(lambda _: threads.append(threading.get_ident()))
+    loss = (y.sigmoid() * y).sum()
+    with torch.autograd.set_multithreading_enabled(True):
+        loss.backward()
+    assert threads
+    assert threads[0] != threading.get_ident()
     torch.testing.assert_close(y.grad.cpu(), x.grad)
