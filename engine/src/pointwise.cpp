@@ -99,7 +99,9 @@ bool reads_wider_number(Operands operands, DType compute) {
 
 bool fit_device(Operands operands) {
   return std::ranges::all_of(operands, [](const Operand& o) {
-    return !o.on_device() || static_cast<std::size_t>(o.tensor().dim()) <= kMaxRank;
+    if (!o.on_device()) return true;
+    return static_cast<std::size_t>(o.tensor().dim()) <= kMaxRank &&
+           native_type(o.tensor().scalar_type()).has_value();
   });
 }
 

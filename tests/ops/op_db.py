@@ -1,6 +1,7 @@
 """PyTorch's own description of its operators (op_db): their samples, run on CPU and on the device.
 
-A way of calling is a function of (operator, sample, device) that returns what came out; errors are outcomes too.
+A way of calling is a function of (operator, sample, device) that returns what came out; errors are outcomes too. A way
+of comparing is a generator of trials, one for each sample.
 """
 
 from __future__ import annotations
@@ -11,21 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.autograd.forward_ad as fwAD
 from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from .compare import to_spyre
+from .op_outcomes import Outcome, Refusal, as_right_as, difference, outcome, tensors_in, ulps_between
+from .op_tier import NOTHING, Ran, watched
 
-# dtype: relative and absolute tolerance. Exactness is law 3's business; here a value has to be right at all.
-TOLERANCES = {
-    torch.float16: (4e-2, 2e-2),
-    torch.bfloat16: (4e-2, 5e-2),
-    torch.float32: (2e-3, 3e-4),
-    torch.complex64: (2e-3, 3e-4),
-    torch.float64: (1e-6, 1e-7),
-    torch.complex128: (1e-6, 1e-7),
-}
-SHORT = (torch.float16, torch.bfloat16)
 # What they give is drawn, or memory as it was: only types and shapes can agree.
 DRAWING = {
     *("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "uniform"),
@@ -34,6 +28,8 @@ DRAWING = {
     *("nn.functional.rrelu", "nn.functional.gumbel_softmax", "svd_lowrank", "pca_lowrank"),
     *("nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d"),
 }
+# Which parts there are is read on the host: as on CUDA, that argument is a CPU tensor.
+READS_ARGUMENTS_ON_HOST = {"tensor_split"}
 
 
 def full_name(op: Any) -> str:
@@ -44,15 +40,15 @@ OPERATORS = {full_name(op): op for op in op_db}
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """An error as an outcome."""
+class Trial:
+    """One sample, called one way on both devices."""
 
-    kind: type
-    text: str
+    difference: str | None  # what is wrong with the device's outcome, in a line
+    ulps: float = 0
+    ran: Ran = NOTHING
 
 
-Outcome = Any  # a tree of tensors, or a Refusal
-Way = Callable[[Any, torch.dtype, int], Iterator[str | None]]  # differences over so many samples of an operator
+Way = Callable[[Any, torch.dtype, range], Iterator[Trial]]  # for these samples of an operator
 
 
 def draws(op: Any, sample: Any) -> bool:
@@ -60,10 +56,6 @@ def draws(op: Any, sample: Any) -> bool:
     if op.name == "nn.functional.multi_head_attention_forward" and sample.args[9] > 0:  # dropout_p
         return True
     return op.name in DRAWING or "dropout" in op.name or sample.kwargs.get("dropout_p", 0) > 0
-
-
-def tensors_in(tree: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
 def moved(tree: Any, device: str) -> Any:
@@ -82,45 +74,78 @@ def moved(tree: Any, device: str) -> Any:
     return tree_map_only(torch.device, lambda _: torch.device(device), tree)
 
 
-def arguments(sample: Any, device: str) -> tuple[list[Any], dict[str, Any]]:
+def arguments(op: Any, sample: Any, device: str) -> tuple[list[Any], dict[str, Any]]:
     keywords = moved(dict(sample.kwargs), device)
     if "device" in keywords:
         keywords["device"] = device
-    return [moved(sample.input, device), *moved(list(sample.args), device)], keywords
-
-
-def outcome(call: Callable[[], Any]) -> Outcome:
-    try:
-        result = call()
-        torch.spyre.synchronize()
-    except Exception as error:
-        return Refusal(type(error), str(error).splitlines()[0] if str(error) else "")
-    return result
+    positional = list(sample.args) if op.name in READS_ARGUMENTS_ON_HOST else moved(list(sample.args), device)
+    return [moved(sample.input, device), *positional], keywords
 
 
 def forward(op: Any, sample: Any, device: str) -> Outcome:
-    positional, keywords = arguments(sample, device)
+    positional, keywords = arguments(op, sample, device)
     return outcome(lambda: op(*positional, **keywords))
 
 
 def in_place(op: Any, sample: Any, device: str) -> Outcome:
-    positional, keywords = arguments(sample, device)
+    positional, keywords = arguments(op, sample, device)
     return outcome(lambda: [op.get_inplace()(*positional, **keywords), positional[0]])
 
 
+def method(op: Any, sample: Any, device: str) -> Outcome:
+    positional, keywords = arguments(op, sample, device)
+    return outcome(lambda: op.get_method()(*positional, **keywords))
+
+
+def differentiable(op: Any, sample: Any, positional: list[Any], keywords: dict[str, Any]) -> tuple[Any, Any]:
+    """The tensors that depend on the tensors that require a gradient, and those."""
+    result = op(*positional, **keywords)
+    if sample.output_process_fn_grad is not None:
+        result = sample.output_process_fn_grad(result)
+    starts = [t for t in tensors_in([positional, keywords]) if t.requires_grad]
+    return [t for t in tensors_in(result) if t.requires_grad], starts
+
+
+def gradients_of(ends: list[torch.Tensor], starts: list[torch.Tensor], again: bool = False) -> list[torch.Tensor]:
+    if not ends or not starts:
+        return []
+    seeds = [torch.linspace(0.1, 1, t.numel()).reshape(t.shape).to(t.dtype).to(t.device) for t in ends]
+    gradients = torch.autograd.grad(ends, starts, seeds, allow_unused=True, create_graph=again)
+    return [g for g in gradients if g is not None]
+
+
 def gradient(op: Any, sample: Any, device: str) -> Outcome:
-    positional, keywords = arguments(sample, device)
+    positional, keywords = arguments(op, sample, device)
+    return outcome(lambda: gradients_of(*differentiable(op, sample, positional, keywords)))
+
+
+def second_gradient(op: Any, sample: Any, device: str) -> Outcome:
+    positional, keywords = arguments(op, sample, device)
 
     def call() -> list[torch.Tensor]:
-        result = op(*positional, **keywords)
-        if sample.output_process_fn_grad is not None:
-            result = sample.output_process_fn_grad(result)
-        ends = [t for t in tensors_in(result) if t.requires_grad]
-        starts = [t for t in tensors_in([positional, keywords]) if t.requires_grad]
-        if not ends or not starts:
-            return []
-        seeds = [torch.linspace(0.1, 1, t.numel()).reshape(t.shape).to(t.dtype).to(t.device) for t in ends]
-        return [g for g in torch.autograd.grad(ends, starts, seeds, allow_unused=True) if g is not None]
+        ends, starts = differentiable(op, sample, positional, keywords)
+        first = [g for g in gradients_of(ends, starts, again=True) if g.requires_grad]
+        return gradients_of(first, starts)
+
+    return outcome(call)
+
+
+def tangent(op: Any, sample: Any, device: str) -> Outcome:
+    """Forward-mode derivative along ones."""
+    positional, keywords = arguments(op, sample, device)
+
+    def call() -> list[torch.Tensor]:
+        with fwAD.dual_level():
+            dual = tree_map_only(
+                torch.Tensor,
+                lambda t: fwAD.make_dual(t, torch.ones_like(t)) if t.requires_grad else t,
+                [positional, keywords],
+            )
+            result = op(*dual[0], **dual[1])
+            if sample.output_process_fn_grad is not None:
+                result = sample.output_process_fn_grad(result)
+            tangents = [fwAD.unpack_dual(t).tangent for t in tensors_in(result)]
+            return [t for t in tangents if t is not None]
 
     return outcome(call)
 
@@ -144,7 +169,7 @@ ONLY_ON_SPYRE = "overlapping"
 
 
 def into(op: Any, sample: Any, device: str, result: Any, destination: str) -> Outcome:
-    positional, keywords = arguments(sample, device)
+    positional, keywords = arguments(op, sample, device)
     targets = moved(tree_map_only(torch.Tensor, DESTINATIONS[destination], result), device)
     targets = tuple(targets) if isinstance(targets, list) else targets
 
@@ -155,46 +180,10 @@ def into(op: Any, sample: Any, device: str, result: Any, destination: str) -> Ou
     return outcome(call)
 
 
-def difference(found: Outcome, expected: Outcome, drawn: bool = False, strides: bool = True) -> str | None:
-    """What is wrong with the device's outcome, in a line."""
-    if isinstance(expected, Refusal) or isinstance(found, Refusal):
-        return difference_of_refusals(found, expected)
-    ours, theirs = tensors_in(found), tensors_in(expected)
-    if len(ours) != len(theirs):
-        return f"{len(ours)} tensors, expected {len(theirs)}"
-    return next(
-        filter(None, (difference_of_tensors(a, b, drawn, strides) for a, b in zip(ours, theirs, strict=True))), None
-    )
-
-
-def difference_of_refusals(found: Outcome, expected: Outcome) -> str | None:
-    if isinstance(expected, Refusal) and isinstance(found, Refusal):
-        agree = issubclass(found.kind, expected.kind)
-        return None if agree else f"raised {found}, expected {expected}"
-    return f"raised {found}" if isinstance(found, Refusal) else f"did not raise {expected}"
-
-
-def difference_of_tensors(found: torch.Tensor, expected: torch.Tensor, drawn: bool, strides: bool) -> str | None:
-    if (found.dtype, found.shape, found.layout) != (expected.dtype, expected.shape, expected.layout):
-        return f"{found.dtype} {tuple(found.shape)}, expected {expected.dtype} {tuple(expected.shape)}"
-    if found.layout != torch.strided or drawn:
-        return None
-    if strides and found.numel() > 0 and found.stride() != expected.stride():
-        return f"strides {found.stride()}, expected {expected.stride()} for {tuple(found.shape)}"
-    rtol, atol = TOLERANCES.get(expected.dtype, (0, 0))
-    if expected.dtype in SHORT and expected.numel() > 0:  # CPU may round every term of a sum
-        atol = max(atol, float(expected.detach().nan_to_num(0, 0, 0).abs().max()) / 100)
-    try:
-        torch.testing.assert_close(found.detach().cpu(), expected.detach(), rtol=rtol, atol=atol, equal_nan=True)
-    except AssertionError as error:
-        return " ".join(str(error).split())
-    return None
-
-
-def samples_of(op: Any, dtype: torch.dtype, count: int, grad: bool = False) -> Iterator[Any]:
+def samples_of(op: Any, dtype: torch.dtype, which: range, grad: bool = False) -> list[Any]:
     torch.manual_seed(0)
     # op.sample_inputs() would look through the stack for the name of the test, each time.
-    return itertools.islice(op.sample_inputs_func(op, "cpu", dtype, grad), count)
+    return list(itertools.islice(op.sample_inputs_func(op, "cpu", dtype, grad), which.start, which.stop))
 
 
 def seeded(way: Callable[..., Outcome], *rest: Any) -> Outcome:
@@ -202,27 +191,37 @@ def seeded(way: Callable[..., Outcome], *rest: Any) -> Outcome:
     return way(*rest)
 
 
+def in_float64(run: Callable[..., Outcome], op: Any, sample: Any) -> Outcome:
+    def widen(t: torch.Tensor) -> torch.Tensor:
+        return t.detach().double().requires_grad_(t.requires_grad) if t.dtype.is_floating_point else t
+
+    return seeded(run, op, sample.transform(lambda t: widen(t) if isinstance(t, torch.Tensor) else t), "cpu")
+
+
 def same_outcomes(run: Callable[..., Outcome], grad: bool = False) -> Way:
-    """What differs between the devices, sample by sample."""
-
-    def differs(op: Any, dtype: torch.dtype, count: int) -> Iterator[str | None]:
-        for sample in samples_of(op, dtype, count, grad):
-            found, expected = (seeded(run, op, sample, device) for device in ("spyre", "cpu"))
+    def trials(op: Any, dtype: torch.dtype, which: range) -> Iterator[Trial]:
+        for sample in samples_of(op, dtype, which, grad):
+            drawn = draws(op, sample)
+            found, ran = watched(lambda sample=sample: seeded(run, op, sample, "spyre"))
+            expected = seeded(run, op, sample, "cpu")
             # PyTorch promises no strides for gradients.
-            yield difference(found, expected, drawn=draws(op, sample), strides=not grad)
+            text = difference(found, expected, drawn=drawn, strides=not grad)
+            if text and as_right_as(expected, found, lambda sample=sample: in_float64(run, op, sample)):
+                text = None
+            yield Trial(text, 0 if drawn or text else ulps_between(found, expected), ran)
 
-    return differs
+    return trials
 
 
-def same_destinations(op: Any, dtype: torch.dtype, count: int) -> Iterator[str | None]:
+def same_destinations(op: Any, dtype: torch.dtype, which: range) -> Iterator[Trial]:
     """out= tensors of every look."""
-    for sample in samples_of(op, dtype, count):
+    for sample in samples_of(op, dtype, which):
         result = seeded(forward, op, sample, "cpu")
         if isinstance(result, Refusal):
             continue
         for destination in DESTINATIONS:
             differs = difference_into(op, sample, result, destination)
-            yield f"out= {destination}: {differs}" if differs else None
+            yield Trial(f"out= {destination}: {differs}" if differs else None)
 
 
 def difference_into(op: Any, sample: Any, result: Outcome, destination: str) -> str | None:
@@ -236,22 +235,25 @@ def difference_into(op: Any, sample: Any, result: Outcome, destination: str) -> 
     return differs and right and differs
 
 
-def same_refusals(op: Any, _dtype: torch.dtype, count: int) -> Iterator[str | None]:
+def same_refusals(op: Any, _dtype: torch.dtype, which: range) -> Iterator[Trial]:
     torch.manual_seed(0)
-    for case in itertools.islice(op.error_inputs_func(op, "cpu"), count):
+    for case in itertools.islice(op.error_inputs_func(op, "cpu"), which.start, which.stop):
         given = case.sample_input
         if any(t.is_meta for t in tensors_in([given.input, given.args, given.kwargs])):
             continue  # there is nothing to move
         found, expected = (forward(op, given, device) for device in ("spyre", "cpu"))
         if isinstance(expected, Refusal):
-            yield difference(found, expected)
+            yield Trial(difference(found, expected))
 
 
 WAYS: dict[str, Way] = {
     "forward": same_outcomes(forward),
+    "method": same_outcomes(method),
     "in place": same_outcomes(in_place),
     "out": same_destinations,
     "gradient": same_outcomes(gradient, grad=True),
+    "second gradient": same_outcomes(second_gradient, grad=True),
+    "tangent": same_outcomes(tangent, grad=True),
     "errors": same_refusals,
 }
 
@@ -259,14 +261,26 @@ WAYS: dict[str, Way] = {
 def applies(way: str, op: Any, dtype: torch.dtype) -> bool:
     if dtype not in op.supported_dtypes("cpu"):
         return False
+    if way == "method":
+        return op.get_method() is not None
     if way == "in place":
         return op.get_inplace() is not None
     if way == "out":
         return op.supports_out
-    if way == "gradient":
-        return op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
+    if way in ("gradient", "second gradient", "tangent"):
+        return supports_derivative(way, op) and dtype in op.supported_backward_dtypes("cpu")
     return way != "errors" or op.error_inputs_func is not None
 
 
+def supports_derivative(way: str, op: Any) -> bool:
+    if way == "tangent":
+        return op.supports_forward_ad
+    return op.supports_autograd and (way == "gradient" or op.supports_gradgrad)
+
+
+def trials(way: str, name: str, dtype: torch.dtype, which: range) -> Iterator[Trial]:
+    return WAYS[way](OPERATORS[name], dtype, which)
+
+
 def differences(way: str, name: str, dtype: torch.dtype, count: int) -> list[str]:
-    return [d for d in WAYS[way](OPERATORS[name], dtype, count) if d is not None]
+    return [t.difference for t in trials(way, name, dtype, range(count)) if t.difference is not None]

@@ -1,0 +1,1 @@
+"""What lazy engines break: each program here means on spyre what it means on CPU."""
