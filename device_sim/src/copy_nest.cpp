@@ -1,5 +1,4 @@
-// spyre/device_sim/copy_nest.cpp — nests from tilings. Each dimension alone becomes one or more pieces (whole tiles, and
-// what remains of the last one); a nest is one piece of every dimension.
+// spyre/device_sim/copy_nest.cpp — a copy is two arrangements walked together.
 #include "spyre/device_sim/copy_nest.h"
 
 #include <algorithm>
@@ -8,83 +7,29 @@
 
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
+#include "spyre/device_sim/joint_nest.h"
 
 namespace spyre::device_sim {
 namespace {
-
-/// One loop of both sides. `step`: what it adds to the tensor's index.
-struct Level {
-  std::int64_t step, source_stride, target_stride;
-};
 
 struct Loop {
   std::int64_t extent, source_stride, target_stride;
 };
 
-struct Piece {
+/// The nest as a copy from the first arrangement to the second, with the target's repeats.
+CopyNest copy_along(const JointNest& nest, std::span<const Repeat> repeats) {
   std::vector<Loop> loops;
-  std::int64_t source_offset = 0, target_offset = 0;
-};
-
-/// What a step along the tensor's index adds to the place in memory; nullopt if it ends inside a
-/// tile.
-std::optional<std::int64_t> stride_of_step(std::span<const Tile> tiles, std::int64_t step) {
-  const auto tile = std::ranges::find_if(tiles, [&](const Tile& t) { return t.step <= step; });
-  if (tile == tiles.end() || step % tile->step != 0) return std::nullopt;
-  return step / tile->step * tile->stride;
-}
-
-std::optional<std::vector<Level>> common_levels(std::span<const Tile> source,
-                                                std::span<const Tile> target) {
-  std::vector<std::int64_t> steps;
-  for (const auto tiles : {source, target})
-    for (const Tile& tile : tiles) steps.push_back(tile.step);
-  std::ranges::sort(steps, std::ranges::greater{});
-  steps.erase(std::ranges::unique(steps).begin(), steps.end());
-  std::vector<Level> levels;
-  for (const std::int64_t step : steps) {
-    const auto source_stride = stride_of_step(source, step);
-    const auto target_stride = stride_of_step(target, step);
-    if (!source_stride || !target_stride) return std::nullopt;
-    levels.push_back({step, *source_stride, *target_stride});
+  for (const Repeat& repeat : repeats) loops.push_back({repeat.extent, 0, repeat.stride});
+  for (std::size_t d = 0; d < nest.sizes.size(); ++d)
+    loops.push_back({nest.sizes[d], nest.strides[0][d], nest.strides[1][d]});
+  std::ranges::stable_sort(loops, std::ranges::greater{}, &Loop::target_stride);
+  CopyNest copy{.source_offset = nest.offsets[0], .target_offset = nest.offsets[1]};
+  for (const Loop& loop : loops) {
+    copy.sizes.push_back(loop.extent);
+    copy.source_strides.push_back(loop.source_stride);
+    copy.target_strides.push_back(loop.target_stride);
   }
-  return levels;
-}
-
-/// The pieces of `extent` elements, each beginning as `begun` does.
-void cut(std::span<const Level> levels, std::int64_t extent, Piece begun,
-         std::vector<Piece>& pieces) {
-  if (levels.empty()) return pieces.push_back(std::move(begun));
-  const Level& level = levels.front();
-  const std::int64_t whole = extent / level.step, rest = extent % level.step;
-  if (whole != 0) {
-    Piece piece = begun;
-    if (whole != 1) piece.loops.push_back({whole, level.source_stride, level.target_stride});
-    cut(levels.subspan(1), level.step, std::move(piece), pieces);
-  }
-  if (rest == 0) return;
-  begun.source_offset += whole * level.source_stride;
-  begun.target_offset += whole * level.target_stride;
-  cut(levels.subspan(1), rest, std::move(begun), pieces);
-}
-
-Piece joined(const Piece& a, const Piece& b) {
-  Piece piece = a;
-  piece.loops.insert(piece.loops.end(), b.loops.begin(), b.loops.end());
-  piece.source_offset += b.source_offset;
-  piece.target_offset += b.target_offset;
-  return piece;
-}
-
-CopyNest nest_of(Piece piece) {
-  std::ranges::stable_sort(piece.loops, std::ranges::greater{}, &Loop::target_stride);
-  CopyNest nest{.source_offset = piece.source_offset, .target_offset = piece.target_offset};
-  for (const Loop& loop : piece.loops) {
-    nest.sizes.push_back(loop.extent);
-    nest.source_strides.push_back(loop.source_stride);
-    nest.target_strides.push_back(loop.target_stride);
-  }
-  return nest;
+  return copy;
 }
 
 /// The same elements with neighbouring dimensions joined where both strides allow it.
@@ -211,23 +156,11 @@ struct StridedConversion {
 }  // namespace
 
 std::optional<std::vector<CopyNest>> copy_nests(const Tiling& source, const Tiling& target) {
-  ensure(source.sizes() == target.sizes(), "both sides of a copy have the same extents");
-  if (source.sizes().numel() == 0) return std::vector<CopyNest>{};
-  std::vector<Piece> pieces(1);
-  for (const Repeat& repeat : target.repeats())
-    pieces[0].loops.push_back({repeat.extent, 0, repeat.stride});
-  for (std::size_t d = 0; d < source.sizes().size(); ++d) {
-    if (source.sizes()[d] == 1) continue;
-    const auto levels = common_levels(source.tiles(d), target.tiles(d));
-    if (!levels) return std::nullopt;
-    std::vector<Piece> of_dim, all;
-    cut(*levels, source.sizes()[d], {}, of_dim);
-    for (const Piece& a : pieces)
-      for (const Piece& b : of_dim) all.push_back(joined(a, b));
-    pieces = std::move(all);
-  }
+  const std::array both{source, target};
+  const auto joint = joint_nests(both);
+  if (!joint) return std::nullopt;
   std::vector<CopyNest> nests;
-  for (Piece& piece : pieces) nests.push_back(nest_of(std::move(piece)));
+  for (const JointNest& nest : *joint) nests.push_back(copy_along(nest, target.repeats()));
   return nests;
 }
 

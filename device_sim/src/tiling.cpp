@@ -24,6 +24,29 @@ bool walks(const TensorLayout& layout, std::size_t device_dim) {
   return layout.device_size()[device_dim] != 1 && layout.stride_map()[device_dim] > 0;
 }
 
+/// The indices `first`, `first + step`, ... of one tensor dimension, as tiles of their own.
+std::optional<std::vector<Tile>> tiles_of_range(std::span<const Tile> tiles, std::int64_t first,
+                                                std::int64_t step, std::int64_t count) {
+  std::vector<Tile> found;
+  std::int64_t last = first + step * (count - 1);  // both inside the tile before
+  for (const Tile& tile : tiles) {
+    if (step % tile.step == 0) {  // whole tiles: what is inside stays where it is
+      found.push_back({1, count, step / tile.step * tile.stride});
+      return found;
+    }
+    if (first / tile.step == last / tile.step) {  // one tile holds all
+      first %= tile.step;
+      last %= tile.step;
+      continue;
+    }
+    if (first % tile.step != 0 || tile.step % step != 0) return std::nullopt;
+    found.push_back({tile.step / step, last / tile.step - first / tile.step + 1, tile.stride});
+    first = 0;
+    last = tile.step - step;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Tiling Tiling::strided(const HostShape& shape) {
@@ -53,6 +76,44 @@ std::optional<Tiling> Tiling::of(const TensorLayout& layout, const HostShape& sh
     if (!tiling.covers(d)) return std::nullopt;
   }
   return tiling;
+}
+
+std::optional<TiledWindow> Tiling::window(const HostShape& shape, const Window& window) const {
+  // Where the first element is: from the largest stride to the smallest.
+  Dims first = Dims::filled(shape.sizes.size(), 0);
+  Dims by_stride = identity_order(shape.sizes.size());
+  std::ranges::stable_sort(by_stride, std::ranges::greater{}, [&](std::int64_t d) {
+    return shape.strides[static_cast<std::size_t>(d)];
+  });
+  std::int64_t rest = window.offset;
+  for (const std::int64_t dim : by_stride) {
+    const auto d = static_cast<std::size_t>(dim);
+    if (shape.sizes[d] == 1 || shape.strides[d] == 0) continue;
+    first[d] = rest / shape.strides[d];
+    rest %= shape.strides[d];
+    if (first[d] >= shape.sizes[d]) return std::nullopt;
+  }
+  if (rest != 0) return std::nullopt;
+
+  TiledWindow found{.tiling = Tiling(window.sizes), .offset = offset_of(first.span())};
+  std::vector<bool> walked(shape.sizes.size(), false);
+  for (std::size_t w = 0; w < window.sizes.size(); ++w) {
+    const std::int64_t count = window.sizes[w];
+    if (count <= 1) continue;
+    if (window.strides[w] == 0) {
+      found.tiling.tiles_[w] = {{1, count, 0}};
+      continue;
+    }
+    const auto d = dim_walked_by(window.strides[w], shape);
+    if (!d || walked[*d]) return std::nullopt;
+    walked[*d] = true;
+    const std::int64_t step = window.strides[w] / shape.strides[*d];
+    if (first[*d] + step * (count - 1) >= shape.sizes[*d]) return std::nullopt;
+    auto tiles = tiles_of_range(tiles_[*d], first[*d], step, count);
+    if (!tiles) return std::nullopt;
+    found.tiling.tiles_[w] = std::move(*tiles);
+  }
+  return found;
 }
 
 bool Tiling::covers(std::size_t dim) const {

@@ -47,6 +47,45 @@ TEST(Tiling, NothingForALayoutOfAnotherTensor) {
   EXPECT_FALSE(Tiling::of(layout, dense({600, 240})).has_value());
 }
 
+/// Every element of the window is where the tensor's tiling has it, or the window is refused.
+bool window_is_right(const TensorLayout& layout, const HostShape& shape, const Window& window) {
+  const Tiling whole = Tiling::of(layout, shape).value();
+  const auto part = whole.window(shape, window);
+  if (!part) return false;
+  Dims at = Dims::filled(window.sizes.size(), 0);
+  for (std::int64_t n = window.sizes.numel(); n-- > 0;) {
+    std::int64_t host = window.offset;
+    for (std::size_t d = 0; d < at.size(); ++d) host += at[d] * window.strides[d];
+    Dims index;  // of a row-major tensor
+    for (const std::int64_t stride : shape.strides) {
+      index.push_back(host / stride);
+      host %= stride;
+    }
+    EXPECT_EQ(part->offset + part->tiling.offset_of(at.span()), whole.offset_of(index.span()))
+        << layout << at;
+    for (std::size_t d = at.size(); d-- > 0 && ++at[d] == window.sizes[d];) at[d] = 0;
+  }
+  return true;
+}
+
+TEST(Windows, FollowTheTilesOrAreRefused) {
+  const HostShape shape = dense({6, 256});
+  const auto rows = TensorLayout::derived(shape.sizes, Sen169Fp16);
+  const auto columns = TensorLayout::derived(shape.sizes, shape.strides, Sen169Fp16, {1, 0});
+  const Window whole{{6, 256}, {256, 1}, 0}, transposed{{256, 6}, {1, 256}, 0},
+      some_rows{{2, 256}, {512, 1}, 256}, inside_a_stick{{6, 30}, {256, 1}, 70},
+      two_sticks{{6, 128}, {256, 1}, 64}, every_other{{6, 128}, {256, 2}, 0},
+      sticks_apart{{6, 2}, {256, 128}, 3}, one_row{{4, 256}, {0, 1}, 512},
+      across{{6, 64}, {256, 1}, 32}, flat{{1536}, {1}, 0}, odd{{6, 80}, {256, 3}, 0};
+  for (const Window& window : {whole, transposed, some_rows, inside_a_stick, two_sticks,
+                               every_other, sticks_apart, one_row}) {
+    EXPECT_TRUE(window_is_right(rows, shape, window));
+    EXPECT_TRUE(window_is_right(columns, shape, window));
+  }
+  for (const Window& window : {across, odd}) EXPECT_FALSE(window_is_right(rows, shape, window));
+  EXPECT_FALSE(window_is_right(rows, shape, flat));
+}
+
 TEST(DeviceCoordinates, AreDivisionsAndRemainders) {
   const auto of = [](const TensorLayout& layout, const Dims& sizes) {
     return text(device_coordinates(layout, dense(sizes)).value());

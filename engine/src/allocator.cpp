@@ -129,6 +129,12 @@ c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device) {
   return own(entry, entry.device.create_buffer(size));
 }
 
+c10::DataPtr new_memory(lazy::Tiled content, c10::DeviceIndex device) {
+  DeviceEntry& entry = Runtime::get().entry(device);
+  check_fits(entry, content.bytes());
+  return own(entry, entry.device.create_buffer(std::move(content)));
+}
+
 c10::DataPtr own(DeviceEntry& entry, lazy::BufferRef buffer) {
   const Bytes size = buffer->size();
   if (size.count != 0 && buffer->mark() == 0)

@@ -10,6 +10,7 @@ struct BufferAccess {
   static std::uint64_t& trace_serial(Buffer& b) { return b.trace_serial_; }
   static std::uint32_t& trace_index(Buffer& b) { return b.trace_index_; }
   static device_sim::Allocation& memory(Buffer& b) { return b.memory_; }
+  static std::unique_ptr<TiledContent>& tiled(Buffer& b) { return b.tiled_; }
   static bool has_memory(const Buffer& b) { return !b.memory_.empty(); }
 
   /// Any thread: the content will never be, or is about to be written as a whole.

@@ -2,6 +2,7 @@
 #include "buffer_pool.h"
 
 #include "spyre/lazy/device.h"
+#include "tiled_content.h"
 
 namespace spyre::lazy {
 
@@ -48,10 +49,13 @@ void BufferPool::end(Buffer& buffer) {
   delete &buffer;
 }
 
-// Nobody else can reach the buffer, so no lock is needed; the card has its own.
+// Nobody else can reach the buffer, so no lock is needed; the card has its own. Sticks come back as
+// buffers of their own.
 void BufferPool::clean(Buffer& buffer) noexcept {
   if (!buffer.memory_.empty())
     device_.card().free(std::exchange(buffer.memory_, device_sim::Allocation{}));
+  if (buffer.is_tiled()) [[unlikely]]
+    buffer.tiled_.reset();
   buffer.trace_serial_ = 0;
   buffer.spoiled_.store(Spoiled::No, std::memory_order_relaxed);
 }

@@ -5,8 +5,10 @@
 
 #include "buffer_access.h"
 #include "device_state.h"
+#include "images.h"
 #include "spyre/base/text.h"
 #include "spyre/lazy/reduction_lowering.h"
+#include "tiled_content.h"
 
 namespace spyre::lazy {
 namespace {
@@ -31,6 +33,16 @@ device_sim::Card& Device::card() { return state_->card; }
 BufferRef Device::create_buffer(Bytes size) {
   const Lock lock(state_->mutex);
   return state_->new_buffer(size);
+}
+
+BufferRef Device::create_buffer(Tiled tiled) {
+  const Lock lock(state_->mutex);
+  BufferRef sticks = state_->new_buffer(tiled.bytes());
+  // Uncounted: its sticks are what the card holds.
+  BufferRef image = BufferRef::adopt(state_->buffers.take(tiled.image_bytes()));
+  BufferAccess::tiled(*image) = std::make_unique<TiledContent>(
+      TiledContent{.tiled = std::move(tiled), .sticks = std::move(sticks)});
+  return image;
 }
 
 OwnedTally Device::owned() const {
@@ -61,7 +73,10 @@ void Device::record(StreamId stream, const Pointwise& op) {
   Lock lock(d.mutex);
   StreamState& s = d.stream(stream);
   if (is_empty(op.sizes)) return;
-  d.admit(lock, s, op.inputs, *op.output.buffer);
+  if (!d.admit(lock, s, op.inputs, *op.output.buffer)) {
+    lock.unlock();
+    return Images(*this, stream).record(op);
+  }
   s.trace.append(op);
   d.recorded(lock, s);
 }
@@ -70,7 +85,9 @@ void Device::record(StreamId stream, PreparedPointwise& op, std::span<const Prep
                     const PreparedOperand& output, std::uint32_t source) {
   State& d = *state_;
   Lock lock(d.mutex);
-  d.record(lock, d.stream(stream), op, inputs, output, source);
+  if (d.record(lock, d.stream(stream), op, inputs, output, source)) return;
+  lock.unlock();
+  Images(*this, stream).record(op, inputs, output, source);
 }
 
 BufferRef Device::record(StreamId stream, PreparedPointwise& op,
@@ -78,7 +95,10 @@ BufferRef Device::record(StreamId stream, PreparedPointwise& op,
   State& d = *state_;
   Lock lock(d.mutex);
   BufferRef output = d.new_buffer(op.output_bytes());
-  d.record(lock, d.stream(stream), op, inputs, {.buffer = output.get()}, source);
+  const PreparedOperand whole{.buffer = output.get()};
+  if (d.record(lock, d.stream(stream), op, inputs, whole, source)) return output;
+  lock.unlock();
+  Images(*this, stream).record(op, inputs, whole, source);
   return output;
 }
 
@@ -109,6 +129,7 @@ void Device::record(StreamId stream, const Reduce& op) {
   };
 
   check_rank(op.sizes.size());
+  if (has_tiled(op)) return Images(*this, stream).record(op);
   Lock lock(state_->mutex);
   Recorder recorder(*this, lock, state_->stream(stream));
   lower_reduction(op, recorder);
@@ -117,6 +138,7 @@ void Device::record(StreamId stream, const Reduce& op) {
 void Device::record(StreamId stream, const Library& op) {
   for (const auto operands : {op.inputs, op.outputs})
     for (const LibraryOperand& operand : operands) check_rank(operand.sizes.size());
+  if (has_tiled(op)) return Images(*this, stream).record(op);
   State& d = *state_;
   Lock lock(d.mutex);
   StreamState& s = d.stream(stream);

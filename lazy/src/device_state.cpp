@@ -232,27 +232,30 @@ void Device::State::flush_uses(Lock& lock, StreamState& s, Buffer& buffer, Flush
   card.wait_for(s.id(), card.last_point(user->id()));
 }
 
-void Device::State::admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) {
-  if (s.trace.uses(buffer)) return;
+bool Device::State::admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) {
+  if (s.trace.uses(buffer)) return true;
+  if (buffer.is_tiled()) return false;
   if (reads) BufferAccess::raise_if_spoiled(buffer);
   flush_uses(lock, s, buffer, FlushReason::CrossStream, Urgency::Background);
+  return true;
 }
 
-void Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inputs,
+bool Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inputs,
                           Buffer& output) {
   for (const Input& input : inputs)
-    if (input.kind == Input::Kind::View) admit(lock, s, *input.view.buffer, true);
-  admit(lock, s, output, false);
+    if (input.kind == Input::Kind::View && !admit(lock, s, *input.view.buffer, true)) return false;
+  return admit(lock, s, output, false);
 }
 
-void Device::State::record(Lock& lock, StreamState& s, PreparedPointwise& op,
+bool Device::State::record(Lock& lock, StreamState& s, PreparedPointwise& op,
                            std::span<const PreparedOperand> inputs, const PreparedOperand& output,
                            std::uint32_t source) {
   for (const PreparedOperand& input : inputs)
-    if (input.buffer != nullptr) admit(lock, s, *input.buffer, true);
-  admit(lock, s, *output.buffer, false);
+    if (input.buffer != nullptr && !admit(lock, s, *input.buffer, true)) return false;
+  if (!admit(lock, s, *output.buffer, false)) return false;
   s.trace.append(op, inputs, output, source);
   recorded(lock, s);
+  return true;
 }
 
 void Device::State::recorded(Lock& lock, StreamState& s) {

@@ -33,11 +33,12 @@ struct Device::State {
 
   // Recording.
   /// Before a buffer's first use in the stream's trace: another stream's pending use is flushed and
-  /// waited for.
-  void admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) SPYRE_REQUIRES(mutex);
-  void admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output)
+  /// waited for. False if the buffer is tiled: nothing is recorded on it itself.
+  bool admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) SPYRE_REQUIRES(mutex);
+  bool admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output)
       SPYRE_REQUIRES(mutex);
-  void record(Lock& lock, StreamState& s, PreparedPointwise& op,
+  /// False, and nothing recorded, if an operand is tiled.
+  bool record(Lock& lock, StreamState& s, PreparedPointwise& op,
               std::span<const PreparedOperand> inputs, const PreparedOperand& output,
               std::uint32_t source) SPYRE_REQUIRES(mutex);
   /// Counts, and flushes if a limit is reached, the mode is eager, or each node is waited for.

@@ -18,6 +18,35 @@ PreparedPointwise::PreparedPointwise(const Pointwise& op) : node_(node_of(op)), 
   output_bytes_ = {static_cast<std::uint64_t>(sizes_.numel()) * size_of(op.output.dtype)};
 }
 
+View PreparedPointwise::view(std::size_t operand, const PreparedOperand& value) const {
+  const Window& window = windows_[operand];
+  return {value.buffer, window.type.native(), value.offset, window.strides.span()};
+}
+
+std::vector<Input> PreparedPointwise::described(std::span<const PreparedOperand> inputs) const {
+  std::vector<Input> described;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (is_number(i))
+      described.push_back({.kind = Input::Kind::Scalar,
+                           .bits = inputs[i].bits,
+                           .scalar = windows_[i].type.native()});
+    else described.push_back(Input::of(view(i, inputs[i])));
+  }
+  return described;
+}
+
+Pointwise PreparedPointwise::described(std::span<const Input> inputs, const PreparedOperand& output,
+                                       std::uint32_t source) const {
+  return {.op = OpId{node_.code},
+          .compute = node_.compute,
+          .result = node_.result,
+          .sizes = sizes_.span(),
+          .inputs = inputs,
+          .output = view(inputs.size(), output),
+          .source = source,
+          .may_fault = node_.may_fault};
+}
+
 TraceOperand Trace::use(PreparedPointwise& op, std::size_t operand, const PreparedOperand& value) {
   PreparedPointwise::Window& window = op.windows_[operand];
   if (window.serial != serial_ || window.offset != value.offset) {

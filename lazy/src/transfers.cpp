@@ -6,6 +6,7 @@
 
 #include "buffer_access.h"
 #include "device_state.h"
+#include "images.h"
 #include "spyre/base/text.h"
 
 namespace spyre::lazy {
@@ -78,6 +79,9 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
                     Bytes length, bool blocking, std::shared_ptr<const void> keep_alive) {
   check_range("upload", target, offset, length);
   if (length.count == 0) return;
+  if (target.is_tiled())
+    return Images(*this, stream)
+        .upload(target, offset, source, length, blocking, std::move(keep_alive));
   State& d = *state_;
   Lock lock(d.mutex);
   StreamState& s = d.stream(stream);
@@ -109,6 +113,9 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
                       std::shared_ptr<const void> keep_alive) {
   check_range("download", source, offset, length);
   if (length.count == 0) return;
+  if (source.is_tiled())
+    return Images(*this, stream)
+        .download(source, offset, target, length, reason, blocking, std::move(keep_alive));
   State& d = *state_;
   const Urgency urgency = blocking ? Urgency::Waited : Urgency::Background;
   Lock lock(d.mutex);
@@ -128,6 +135,7 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
 }
 
 std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason reason) {
+  if (buffer.is_tiled()) return Images(*this, stream).host_address(buffer, reason);
   State& d = *state_;
   Lock lock(d.mutex);
   StreamState& s = d.stream(stream);

@@ -10,7 +10,8 @@ void bind_random(pybind11::module_& module);
 void bind_settings(pybind11::module_& module);
 void bind_stats(pybind11::module_& module);
 void bind_timeline(pybind11::module_& module);
-void bind_tables(pybind11::module_& module);  // ops, environment, card
+void bind_layouts(pybind11::module_& module);  // tensors in the card's layouts
+void bind_tables(pybind11::module_& module);   // ops, environment, card
 
 /// Errors of ours and of c10 keep their Python types on the way out of bindings.
 void register_error_types();

@@ -25,12 +25,6 @@ void take_over() {
             .allocator = &engine::device_allocator()};
 }
 
-/// Upstream has the names of layouts and formats here.
-void offer_layouts(pybind11::module_& module) {
-  const auto layouts = pybind11::module_::import("torch_spyre.layouts");
-  for (const auto& name : layouts.attr("__all__")) module.attr(name) = layouts.attr(name);
-}
-
 }  // namespace
 }  // namespace spyre::python
 
@@ -47,6 +41,6 @@ PYBIND11_MODULE(_C, module) {
   bind_stats(module);
   bind_timeline(module);
   bind_tables(module);
-  offer_layouts(module);
+  bind_layouts(module);
   take_over();
 }

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from ._hooks import SpyreTensorLayout
+
+
+def device_tensor_layout(self: torch.Tensor) -> SpyreTensorLayout | None:
+    """How the tensor lies in the card's memory; None if it is not there."""
+    if self.device.type != "spyre":
+        return None
+    from .layouts import layout_of
+
+    return layout_of(self)
 
 
 @functools.cache
@@ -17,3 +30,4 @@ def register() -> None:
 
     torch._register_device_module("spyre", device)
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
+    torch.Tensor.device_tensor_layout = device_tensor_layout  # type: ignore[attr-defined]

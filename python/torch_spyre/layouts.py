@@ -1,16 +1,21 @@
-"""How tensors lie in the card's memory and how their elements are stored; none of this needs the device.
+"""How tensors lie in the card's memory and how their elements are stored; layouts and formats need no device.
 
+Loading this module, without which nobody has a layout, lets `torch.empty` and `Tensor.to` take `device_layout=`, and
+`nn.Module.to` take `device_layouts=`.
 `python -m torch_spyre.layouts 512 240` prints the layout of a tensor of that size; `--help` tells the rest.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
+from ._engine import device_index, engine
 from ._hooks import (
     DataFormats,
     ElementArrangement,
@@ -44,6 +49,8 @@ __all__ = [
     "get_host_dtype",
     "host_to_device",
     "is_convertible",
+    "layout_of",
+    "weight_layout",
 ]
 
 
@@ -52,6 +59,93 @@ def _dense_strides(size: Sequence[int]) -> list[int]:
     for dim in range(len(size) - 1, 0, -1):
         strides[dim - 1] = strides[dim] * size[dim]
     return strides
+
+
+def layout_of(tensor: torch.Tensor) -> SpyreTensorLayout | None:
+    """The layout that was chosen for the tensor's memory, or the card's own choice for its base; None off the card."""
+    if tensor.device.type != "spyre" or isinstance(tensor, torch._subclasses.FakeTensor):
+        return None
+    kept: SpyreTensorLayout | None = engine().kept_layout(tensor)
+    if kept is not None:
+        return kept
+    base = tensor if tensor._base is None else tensor._base
+    return SpyreTensorLayout(base.size(), base.stride(), base.dtype, list(range(base.dim())))
+
+
+def _empty(plain_empty: Any) -> Any:
+    @functools.wraps(plain_empty)
+    def empty(*args: Any, device_layout: SpyreTensorLayout | None = None, **kwargs: Any) -> torch.Tensor:
+        if device_layout is None:
+            return plain_empty(*args, **kwargs)
+        device = device_index(kwargs.get("device"))
+        meant = plain_empty(*args, **{**kwargs, "device": "meta"})
+        tensor: torch.Tensor = engine().empty_with_layout(meant.size(), meant.dtype, device_layout, device)
+        return tensor.requires_grad_(meant.requires_grad)
+
+    return empty
+
+
+def _to(plain_to: Any) -> Any:
+    @functools.wraps(plain_to)
+    def to(
+        self: torch.Tensor,
+        *args: Any,
+        device_layout: SpyreTensorLayout | None = None,
+        copy: bool = False,
+        **kwargs: Any,
+    ) -> torch.Tensor:
+        if device_layout is None:
+            return plain_to(self, *args, copy=copy, **kwargs) if copy else plain_to(self, *args, **kwargs)
+        device, dtype, non_blocking, _ = torch._C._nn._parse_to(*args, **kwargs)
+        dtype = dtype or self.dtype
+        index = device_index(device or self.device)
+        stays = self.device.type == "spyre" and self.device.index == index and self.dtype == dtype and not copy
+        if stays and layout_of(self) == device_layout:
+            return self
+        tensor: torch.Tensor = engine().empty_with_layout(self.size(), dtype, device_layout, index)
+        return tensor.copy_(self, non_blocking=non_blocking)
+
+    return to
+
+
+def weight_layout(module: torch.nn.Module, name: str) -> SpyreTensorLayout | None:
+    """What upstream gives a module's parameter of that name on the card; None: the card's own choice."""
+    weight = getattr(module, name)
+    if name != "weight" or weight.dim() != 2:
+        return None
+    rows, columns = weight.shape
+    if isinstance(module, torch.nn.Linear):
+        return SpyreTensorLayout(weight.size(), [columns, 1], weight.dtype, [1, 0])
+    lanes = get_elem_in_stick(weight.dtype)
+    if isinstance(module, torch.nn.Embedding) and columns % lanes == 0:
+        sticks = [rows, columns // lanes, lanes]
+        return SpyreTensorLayout(sticks, [columns, lanes, 1], get_device_dtype(weight.dtype))
+    return None
+
+
+def _module_to(plain_to: Any) -> Any:
+    @functools.wraps(plain_to)
+    def to(self: torch.nn.Module, *args: Any, device_layouts: bool = False, **kwargs: Any) -> torch.nn.Module:
+        moved: torch.nn.Module = plain_to(self, *args, **kwargs)
+        for module in moved.modules() if device_layouts else ():
+            for name, parameter in module.named_parameters(recurse=False):
+                layout = weight_layout(module, name)
+                if layout is not None:
+                    parameter.data = parameter.data.to(parameter.device, device_layout=layout)  # type: ignore[call-overload]
+        return moved
+
+    return to
+
+
+@functools.cache
+def _take_layouts() -> None:
+    """Wraps the three, once: they parse their arguments before any hook of PyTorch's sees them."""
+    torch.empty = _empty(torch.empty)
+    torch.Tensor.to = _to(torch.Tensor.to)  # type: ignore[method-assign]
+    torch.nn.Module.to = _module_to(torch.nn.Module.to)  # type: ignore[method-assign]
+
+
+_take_layouts()
 
 
 def describe(size: Sequence[int], dtype: torch.dtype = torch.float16, order: Sequence[int] | None = None) -> str:

@@ -41,3 +41,9 @@ def test_what_if_prices_one_run_on_several_cards():
     times = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.endswith(" us")]
     assert len(times) == 5
     assert times[1] > times[0] > times[3]
+
+
+def test_layouts_give_the_same_bits():
+    done = run_example("layouts")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("product has the same bits: True") == 2

@@ -22,9 +22,8 @@ struct CopyNest {
 };
 
 /// Every element of the tensor once (and once per repeat of the target), nothing else: padding is
-/// neither read nor written. Where a step does not divide an extent, what remains is a nest of its
-/// own; remainders of several dimensions combine. nullopt if a tile of the one begins inside a tile
-/// of the other. Precondition: equal sizes.
+/// neither read nor written. More than one nest, and nullopt, as joint_nests() says. Precondition:
+/// equal sizes.
 std::optional<std::vector<CopyNest>> copy_nests(const Tiling& source, const Tiling& target);
 
 /// A tensor on both sides. The strides of `base` are those that the layout's stride map speaks of;

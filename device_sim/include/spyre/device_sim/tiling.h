@@ -27,6 +27,15 @@ struct Repeat {
   std::int64_t extent = 1, stride = 0;
 };
 
+/// A strided window of a tensor: where its first element is, in the strides of `HostShape`, and how
+/// its own dimensions step. A stride of 0 repeats.
+struct Window {
+  Dims sizes, strides;
+  std::int64_t offset = 0;
+};
+
+struct TiledWindow;
+
 /// For each tensor dimension the tiles that walk it, outermost first; the last one's step is 1. An
 /// index i is at the sum of (i mod step of the tile before) / step * stride. Dimensions of extent 1
 /// have no tiles. A value.
@@ -37,6 +46,11 @@ class Tiling {
   /// The tensor of `shape`, whose strides are the ones that the stride map speaks of, in device
   /// memory. nullopt if the layout does not hold every element of it, dimension by dimension.
   static std::optional<Tiling> of(const TensorLayout& layout, const HostShape& shape);
+
+  /// The tiles of a window of the tensor whose strides are in `shape`, and where it begins. nullopt
+  /// if the window's steps do not follow the tiles: a row that begins inside a stick and ends in
+  /// the next, say.
+  std::optional<TiledWindow> window(const HostShape& shape, const Window& window) const;
 
   const Dims& sizes() const { return sizes_; }
   std::span<const Tile> tiles(std::size_t dim) const { return tiles_[dim]; }
@@ -52,6 +66,11 @@ class Tiling {
   Dims sizes_;
   std::vector<std::vector<Tile>> tiles_;
   std::vector<Repeat> repeats_;
+};
+
+struct TiledWindow {
+  Tiling tiling;
+  std::int64_t offset = 0;
 };
 
 /// The coordinate of one device dimension, in terms of the tensor's indices:

@@ -4,6 +4,7 @@
 
 #include "spyre/base/bytes.h"
 #include "spyre/lazy/buffer.h"
+#include "spyre/lazy/tiled.h"
 
 namespace spyre::engine {
 
@@ -11,6 +12,8 @@ struct DeviceEntry;
 
 /// {address, buffer}: the context is the lazy::Buffer, owned by the pointer.
 c10::DataPtr new_memory(Bytes size, c10::DeviceIndex device);
+/// The same for a tensor in sticks.
+c10::DataPtr new_memory(lazy::Tiled content, c10::DeviceIndex device);
 /// The same for a buffer that exists: it gets an address, and belongs to the pointer.
 c10::DataPtr own(DeviceEntry& entry, lazy::BufferRef buffer);
 /// The deleter of such pointers.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,8 @@
 namespace spyre::lazy {
 
 class Device;
+class Tiled;
+struct TiledContent;
 
 /// Why a buffer's content never came to be. Whoever reads it gets an error.
 enum class Spoiled : std::uint8_t { No, ByFault, ByMemory };
@@ -26,12 +29,17 @@ enum class Spoiled : std::uint8_t { No, ByFault, ByMemory };
 /// The counts and `spoiled_` are atomic; everything else is guarded by the device's lock.
 class Buffer {
  public:
-  Buffer(Device& device, Bytes size) : device_(device), size_(size) {}
+  Buffer(Device& device, Bytes size);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
   Device& device() const { return device_; }
   Bytes size() const { return size_; }
+  /// True if it stands for a tensor that another buffer holds in sticks: it has no memory, and is in
+  /// no trace.
+  bool is_tiled() const { return tiled_ != nullptr; }
+  /// Null if it is not.
+  const Tiled* tiled() const;
   /// The outside owner's own note; nothing here looks at it (engine: an address for sizes of this
   /// class). It stays when the buffer serves again.
   std::uintptr_t mark() const { return mark_; }
@@ -51,6 +59,7 @@ class Buffer {
   static constexpr std::size_t kSmallestShift = 7, kClasses = 64 - kSmallestShift;
 
  private:
+  ~Buffer();
   friend class Device;
   friend class BufferPool;
   friend struct BufferAccess;  // lazy/src: the trace's and the planner's view of the fields below
@@ -69,6 +78,7 @@ class Buffer {
   std::uintptr_t mark_ = 0;
   std::atomic<std::uint64_t> owners_{0};
   device_sim::Allocation memory_;
+  std::unique_ptr<TiledContent> tiled_;
   std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that used it last
   std::uint64_t trace_serial_ = 0;  // which trace that is (Trace::serial); 0: none
   std::atomic<Spoiled> spoiled_{Spoiled::No};

@@ -17,6 +17,7 @@
 #include "spyre/lazy/owner_ledger.h"
 #include "spyre/lazy/prepared_pointwise.h"
 #include "spyre/lazy/record.h"
+#include "spyre/lazy/tiled.h"
 
 namespace spyre::lazy {
 
@@ -48,6 +49,7 @@ struct Stats {
   // Counted per launch: nodes that went into kernels, and those that share one with another node.
   std::uint64_t ops_planned = 0, ops_fused = 0;
   std::uint64_t dead_ops = 0, duplicate_ops = 0;
+  std::uint64_t relayouts = 0;  // copies on the card between sticks and ordinary strides
   device_sim::CardCounters card;
   device_sim::MemoryStats memory;
 };
@@ -63,6 +65,8 @@ class Device {
 
   /// A buffer with one outside owner and no memory yet.
   BufferRef create_buffer(Bytes size);
+  /// One that stands for a tensor in sticks. It is used like any other, as if it held the image.
+  BufferRef create_buffer(Tiled tiled);
   /// What outside owners hold and held. Bytes are promised: memory follows when a plan needs it.
   OwnedTally owned() const;
   void reset_owned_peak();
@@ -136,6 +140,7 @@ class Device {
  private:
   friend class Buffer;
   friend class Trace;
+  friend class Images;
   struct State;
   std::unique_ptr<State> state_;
 };

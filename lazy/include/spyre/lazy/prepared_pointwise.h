@@ -27,6 +27,11 @@ class PreparedPointwise {
   /// extent is 0.
   explicit PreparedPointwise(const Pointwise& op);
 
+  // One call described in full again; both borrow from this, the second one from the first, too.
+  std::vector<Input> described(std::span<const PreparedOperand> inputs) const;
+  Pointwise described(std::span<const Input> inputs, const PreparedOperand& output,
+                      std::uint32_t source) const;
+
   /// What a new, dense output occupies.
   Bytes output_bytes() const { return output_bytes_; }
 
@@ -42,6 +47,7 @@ class PreparedPointwise {
     std::uint32_t index = 0;
   };
   bool is_number(std::size_t input) const { return numbers_ >> input & 1U; }
+  View view(std::size_t operand, const PreparedOperand& value) const;
 
   TraceNode node_;  // without operands
   Dims sizes_;
