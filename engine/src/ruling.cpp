@@ -74,19 +74,26 @@ RulingMemo& RulingMemo::of_thread() {
 }
 
 Ruling* RulingMemo::find(const CallKey& key) {
-  Entry* entry = place_of(key).get();
-  if (entry == nullptr) return nullptr;
   const std::span<const std::uint64_t> words = key.words();
-  if (!std::ranges::equal(entry->key, words)) return nullptr;
-  return &entry->ruling;
+  Set& set = set_of(key);
+  for (auto at = set.begin(); at != set.end() && *at != nullptr; ++at) {
+    Entry& entry = **at;
+    if (!std::ranges::equal(entry.key, words)) continue;
+    if (at != set.begin()) std::rotate(set.begin(), at, at + 1);
+    return &entry.ruling;
+  }
+  return nullptr;
 }
 
 void RulingMemo::remember(const CallKey& key, Judged call, const at::Tensor& out, bool fresh) {
   if (!key.valid() || out.numel() == 0) return;
   made.fetch_add(1, std::memory_order_relaxed);
   const std::span<const std::uint64_t> words = key.words();
-  place_of(key) = std::make_unique<Entry>(Entry{
-      std::vector<std::uint64_t>(words.begin(), words.end()), Ruling(std::move(call), out, fresh)});
+  auto entry = std::make_unique<Entry>(Entry{std::vector<std::uint64_t>(words.begin(), words.end()),
+                                             Ruling(std::move(call), out, fresh)});
+  Set& set = set_of(key);
+  std::shift_right(set.begin(), set.end(), 1);
+  set.front() = std::move(entry);
 }
 
 std::uint64_t rulings_made() { return made.load(std::memory_order_relaxed); }

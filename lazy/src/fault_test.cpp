@@ -108,6 +108,18 @@ TEST_F(FaultTest, LaterLaunchesAreUsable) {
   EXPECT_EQ(read<float>(bad), (Floats{6, 7, 8}));
 }
 
+TEST_F(FaultTest, LaunchesThatDoNotTouchALostTensorLeaveItLost) {
+  const DeviceTensor a = tensor<float>({3}, {1, 2, 3}), bad = empty({3}), lost = empty({3}),
+                     result = empty({3});
+  copy(a, bad, true);
+  apply("add", {in(bad), number(1)}, lost);
+  device.flush(kStream, FlushReason::Item);        // nobody runs it yet: the fault is not known
+  apply("add", {in(bad), number(1)}, empty({3}));  // dead
+  apply("add", {in(lost), number(1)}, result);
+  EXPECT_THROW(device.synchronize(kStream), IndexOutOfRange);
+  for (const DeviceTensor* t : {&bad, &lost, &result}) EXPECT_THROW(read<float>(*t), DeviceFault);
+}
+
 TEST_F(FaultTest, SkippedUpdatesLeaveOldContent) {
   const DeviceTensor weight = tensor<float>({3}, {1, 2, 3}), bad = empty({3});
   copy(weight, bad, true);

@@ -79,7 +79,7 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
   reserve_arguments(plan->image.size());
   Reservation reservation(card_, taken_);
   const std::span<const BufferUse> buffers = trace.buffers();
-  places_.assign(buffers.size(), {});
+  places_.resize(buffers.size());
   device_sim::Piece arena;
   if (plan->arena > arena_.length) {
     if (!arena_.empty()) card_.free(std::exchange(arena_, {}));
@@ -87,7 +87,7 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
   } else if (!arena_.empty()) {
     arena = arena_.pieces.front();
   }
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  for (const std::uint32_t b : plan->placed) {
     Buffer& buffer = *buffers[b].buffer;
     const Placement& placement = plan->placements[b];
     switch (placement.kind) {
@@ -107,7 +107,7 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
     }
   }
   reservation.keep();
-  for (std::size_t b = 0; b < buffers.size(); ++b)
+  for (const std::uint32_t b : plan->placed)
     if (plan->placements[b].kind == Placement::Kind::Donated)
       BufferAccess::memory(*buffers[b].buffer) =
           std::exchange(BufferAccess::memory(*buffers[plan->placements[b].donor].buffer), {});
@@ -163,7 +163,7 @@ void Flight::fill_image() {
   for (const std::uint32_t at : plan_->headers) image_[at] = self;
   // Earlier operations of the stream are done: what they spoiled is known.
   std::vector<bool> spoiled;
-  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+  for (const std::uint32_t b : plan_->placed) {
     if (BufferAccess::spoiled(*buffers_[b].buffer) == Spoiled::No) continue;
     spoiled.resize(buffers_.size());
     spoiled[b] = true;
@@ -191,7 +191,7 @@ void Flight::call_off(std::vector<bool> spoiled, std::size_t first_step) {
   for (const BufferUse& use : buffers_) bytes.push_back(use.buffer->size().count);
   spread_spoilage(plan_->steps, first_step, bytes, spoiled, skip_);
   any_skipped_.store(true, std::memory_order_release);
-  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+  for (const std::uint32_t b : plan_->placed) {
     // A buffer that had content before keeps it, as if the program had stopped at the failed
     // operation.
     if (!spoiled[b]) BufferAccess::set_spoiled(*buffers_[b].buffer, Spoiled::No);

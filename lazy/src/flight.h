@@ -72,7 +72,7 @@ class Flight final : public StepMonitor {
   device_sim::Allocation argument_memory_, arena_;
   std::shared_ptr<const LaunchPlan> plan_;
   std::vector<std::pair<device_sim::Allocation*, device_sim::Allocation>> taken_;  // scratch
-  std::vector<device_sim::Piece> places_;  // per buffer; length 0: none
+  std::vector<device_sim::Piece> places_;  // per buffer; of the placed ones only
   std::vector<BufferUse> buffers_;         // retained
   std::vector<std::uint64_t> params_;
   std::vector<std::uint32_t> sources_;

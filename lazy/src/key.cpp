@@ -19,12 +19,24 @@ class Comparison {
         equal_ && (values.empty() || std::memcmp(at_, values.data(), values.size_bytes()) == 0);
     at_ += values.size_bytes();
   }
+  void expect(std::uint64_t value) {
+    std::uint64_t stored;
+    std::memcpy(&stored, at_, sizeof stored);
+    equal_ = equal_ && stored == value;
+    at_ += sizeof stored;
+  }
   bool equal() const { return equal_; }
 
  private:
   const std::byte* at_;
   bool equal_ = true;
 };
+
+BufferFacts facts_of(Buffer& buffer, std::uint64_t serial) {
+  // A buffer of another serial is also used by the nodes behind a cut: they will read it.
+  return {buffer.size().count, buffer.observable() || BufferAccess::trace_serial(buffer) != serial,
+          BufferAccess::has_memory(buffer)};
+}
 
 /// Facts of one buffer in one word: bytes in the high bits, flags below. Sizes stay under 2^62.
 std::uint64_t packed(const BufferFacts& facts) {
@@ -55,17 +67,14 @@ template <class T> std::byte* put(std::byte* at, std::span<const T> values) {
 void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts) {
   const std::span<const BufferUse> buffers = trace.buffers();
   facts.resize(buffers.size());
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const Buffer& buffer = *buffers[i].buffer;
-    // A buffer of another serial is also used by the nodes behind a cut: they will read it.
-    facts[i] = {buffer.size().count, buffer.observable() || !trace.uses(buffer),
-                BufferAccess::has_memory(buffer)};
-  }
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    facts[i] = facts_of(*buffers[i].buffer, trace.serial());
 }
 
 bool KeyBuilder::is_key(std::span<const std::byte> key, const Trace& trace,
-                        std::span<const BufferFacts> facts, std::span<const std::byte> settings) {
-  const Lengths lengths = lengths_of(trace, facts.size(), settings.size());
+                        std::span<const std::byte> settings) {
+  const std::span<const BufferUse> buffers = trace.buffers();
+  const Lengths lengths = lengths_of(trace, buffers.size(), settings.size());
   if (key.size() != key_bytes(trace, lengths)) return false;
   Comparison same(key);
   same.expect(std::span<const std::uint64_t>(lengths));
@@ -74,10 +83,7 @@ bool KeyBuilder::is_key(std::span<const std::byte> key, const Trace& trace,
   same.expect(trace.wide());
   same.expect(trace.attributes());
   same.expect(trace.geometries().words());
-  for (const BufferFacts& f : facts) {
-    const std::uint64_t word = packed(f);
-    same.expect(std::span<const std::uint64_t>(&word, 1));
-  }
+  for (const BufferUse& use : buffers) same.expect(packed(facts_of(*use.buffer, trace.serial())));
   same.expect(settings);
   return same.equal();
 }

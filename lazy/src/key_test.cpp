@@ -29,7 +29,10 @@ class KeyTest : public DeviceFixture {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  std::string key(const Program& p) {
+  using Settings = std::span<const std::byte>;
+
+  /// Calls `use` with the program's trace and settings at the moment of its flush.
+  template <class Use> auto recorded(const Program& p, const Use& use) {
     const std::vector<float> zeros(1024);
     BufferRef a = device.create_buffer(4_KiB), b = device.create_buffer(4_KiB),
               out = device.create_buffer({p.output_bytes});
@@ -47,9 +50,21 @@ class KeyTest : public DeviceFixture {
                            View{out.get(), p.result, 0, p.out_strides.span()}, p.source});
     if (!p.keep_input) a = {};
     if (!p.keep_output) out = {};
-    std::vector<BufferFacts> facts;
-    collect_facts(trace, facts);
-    return text(builder_.build(trace, facts, std::as_bytes(std::span(p.settings))));
+    return use(trace, std::as_bytes(std::span(p.settings)));
+  }
+
+  std::string key(const Program& p) {
+    return recorded(p, [&](const Trace& trace, Settings settings) {
+      std::vector<BufferFacts> facts;
+      collect_facts(trace, facts);
+      return text(builder_.build(trace, facts, settings));
+    });
+  }
+
+  bool has_key(const Program& p, const std::string& key) {
+    return recorded(p, [&](const Trace& trace, Settings settings) {
+      return KeyBuilder::is_key(std::as_bytes(std::span(key)), trace, settings);
+    });
   }
 
   KeyBuilder builder_;
@@ -73,11 +88,15 @@ TEST_F(KeyTest, EveryFieldThatMattersChangesTheKey) {
       [](Program& p) { p.output_bytes = 8192; },
       [](Program& p) { p.settings = "t"; },
   };
-  std::set<std::string> keys{key({})};
+  const std::string first = key({});
+  std::set<std::string> keys{first};
+  EXPECT_TRUE(has_key({}, first));
   for (std::size_t i = 0; i < changes.size(); ++i) {
     Program p;
     changes[i](p);
     EXPECT_TRUE(keys.insert(key(p)).second) << "change " << i << " is not in the key";
+    EXPECT_FALSE(has_key(p, first)) << "change " << i << " is not compared";
+    EXPECT_TRUE(has_key(p, key(p)));
   }
 }
 

@@ -86,6 +86,8 @@ class LaunchPlanBuilder {
       else if (plan_.groups[g].library) add_library(plan_.groups[g], std::move(touches[g].touches));
       else add_kernel(plan_.groups[g], std::move(touches[g].touches));
     }
+    for (std::uint32_t b = 0; b < memory.placements.size(); ++b)
+      if (memory.placements[b].kind != Placement::Kind::None) out_.placed.push_back(b);
     out_.placements = std::move(memory.placements);
     out_.arena = memory.arena;
     out_.dead_ops = plan_.dead_ops;

@@ -42,15 +42,15 @@ void Planner::configure(const Settings& settings) {
 }
 
 std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace, CacheHint& before) {
-  collect_facts(trace, facts_);
   log(LogChannel::Trace, [&] {
     return str(trace.nodes().size(), " nodes, ", trace.buffers().size(), " buffers, ",
                trace.params().size(), " numbers");
   });
   auto plan = plans_.find_next(before, [&](std::span<const std::byte> key) {
-    return KeyBuilder::is_key(key, trace, facts_, fingerprint_);
+    return KeyBuilder::is_key(key, trace, fingerprint_);
   });
   if (plan != nullptr) return plan;
+  collect_facts(trace, facts_);
   const std::span<const std::byte> key = key_.build(trace, facts_, fingerprint_);
   plan = plans_.find(key);
   if (plan == nullptr) {

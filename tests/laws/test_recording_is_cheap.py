@@ -43,6 +43,17 @@ def test_new_shapes_are_ruled_anew_and_known_ones_are_not(stats):
     del kept
 
 
+def test_programs_of_many_sizes_are_ruled_once(stats):
+    inputs = [torch.ones(n, 3, device="spyre") for n in range(1, 257)]
+
+    def step() -> None:
+        for x in inputs:
+            _ = ((x * 2 + 1) * x).relu()
+
+    step()
+    assert growth(stats, step, ["rulings_made"])["rulings_made"] < 50  # 1,024 calls; few sets take more than they hold
+
+
 def test_composite_operators_rule_their_own_operations_once(stats):
     x = torch.linspace(0, 1, 24, device="spyre").reshape(4, 6)
     composites = [

@@ -59,11 +59,12 @@ class Ruling {
   std::optional<TensorMold> mold_;  // of a new result
 };
 
-/// The rulings of one thread by key: a bounded table, where a newcomer takes the place of the one
-/// that was there. Confined to its thread.
+/// The rulings of one thread by key: a bounded table of small sets, where a newcomer takes the place of the one of its
+/// set that has not been asked for longest. Confined to its thread.
 class RulingMemo {
  public:
-  static constexpr unsigned kPlaceBits = 11;
+  static constexpr unsigned kSetBits = 11;
+  static constexpr std::size_t kWays = 4;
 
   /// The calling thread's.
   static RulingMemo& of_thread();
@@ -78,10 +79,10 @@ class RulingMemo {
     std::vector<std::uint64_t> key;
     Ruling ruling;
   };
-  std::unique_ptr<Entry>& place_of(const CallKey& key) {
-    return entries_[key.hash() >> (64 - kPlaceBits)];
-  }
-  std::array<std::unique_ptr<Entry>, 1U << kPlaceBits> entries_;
+  using Set =
+      std::array<std::unique_ptr<Entry>, kWays>;  // asked for last first; null: not used yet
+  Set& set_of(const CallKey& key) { return sets_[key.hash() >> (64 - kSetBits)]; }
+  std::array<Set, 1U << kSetBits> sets_;
 };
 
 /// Calls that the rules judged because no ruling was remembered, in all threads since the start.

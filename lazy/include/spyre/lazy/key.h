@@ -15,8 +15,8 @@
 
 namespace spyre::lazy {
 
-/// What the plan may know of each buffer of the trace, in the table's order. Taken once per flush:
-/// other threads may drop owners at any time.
+/// What the plan may know of each buffer of the trace, in the table's order. Taken once per plan: other
+/// threads may drop owners at any time.
 void collect_facts(const Trace& trace, std::vector<BufferFacts>& facts);
 
 /// The same key in parts, for saying which part is new.
@@ -32,9 +32,9 @@ class KeyBuilder {
   /// next build.
   std::span<const std::byte> build(const Trace& trace, std::span<const BufferFacts> facts,
                                    std::span<const std::byte> settings);
-  /// True if build() of the same would give `key`; neither copies nor hashes.
+  /// True if build() of the same, with the facts of this moment, would give `key`; neither copies nor hashes.
   static bool is_key(std::span<const std::byte> key, const Trace& trace,
-                     std::span<const BufferFacts> facts, std::span<const std::byte> settings);
+                     std::span<const std::byte> settings);
   /// Of the key built last.
   const KeyParts& parts() const { return parts_; }
 

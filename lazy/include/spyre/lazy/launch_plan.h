@@ -39,6 +39,7 @@ struct LaunchStep {
 /// Immutable; shared by the cache and the flights in progress.
 struct LaunchPlan {
   std::vector<Placement> placements;  // per buffer of the trace
+  std::vector<std::uint32_t> placed;  // the buffers that some step touches, in order
   Bytes arena;
   std::vector<std::uint64_t>
       image;  // argument records of all steps: extents and strides are in place
