@@ -4,6 +4,8 @@
 // cores share the work. Other types, vectors, and very long sums are libtorch's, cut into panels by
 // shape alone; each panel is one serial GEMM. The scaled sum of addmm and its kin is recorded as
 // pointwise ops, which lazy/ fuses with what follows.
+#include "spyre/engine/products.h"
+
 #include <ATen/CPUFunctions.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/Operators.h>
@@ -38,21 +40,19 @@ struct TiledProduct {
   kernels::Product product;
   kernels::RowSpace rows;
   std::int64_t right_matrices = 1;  // fewer than batches: all use the same
-  bool packed = false;
+  kernels::ProductCall::Right right = kernels::ProductCall::Right::Plain;
 
   void describe(KeyWriter& key) const {
     key(product.type, product.result, product.k, product.n, product.isa, rows.batches, rows.rows,
-        right_matrices, packed);
+        right_matrices, right);
   }
   static std::shared_ptr<const kernels::LibraryCall> make_pack(const void* context) {
     const auto& self = *static_cast<const TiledProduct*>(context);
     return std::make_shared<kernels::PackCall>(self.product, self.right_matrices);
   }
   static std::shared_ptr<const kernels::LibraryCall> make_product(const void* context) {
-    using Right = kernels::ProductCall::Right;
     const auto& self = *static_cast<const TiledProduct*>(context);
-    return std::make_shared<kernels::ProductCall>(self.product, self.rows,
-                                                  self.packed ? Right::Packed : Right::Plain);
+    return std::make_shared<kernels::ProductCall>(self.product, self.rows, self.right);
   }
 };
 
@@ -86,6 +86,16 @@ bool better_transposed(const Tensor& a, const Tensor& b) {
   return a.size(0) <= kFewRows || (a.size(0) <= kSomeRows && a.size(1) >= kLongChain);
 }
 
+/// How the inner loop gets at `right`, of which there are so many matrices.
+kernels::ProductCall::Right way_to(const Tensor& right, const TiledProduct& tiled) {
+  using Call = kernels::ProductCall;
+  constexpr std::int64_t kBatches = 8;  // with fewer, several cores would pack the same matrix
+  if (tiled.product.reads_in_place(right.stride(-2), right.stride(-1))) return Call::Right::InPlace;
+  const bool kept =
+      tiled.right_matrices >= kBatches && tiled.product.packed_bytes() <= Call::kKeptTiles;
+  return kept || tiled.rows.rows <= Call::kPlainRows ? Call::Right::Plain : Call::Right::Packed;
+}
+
 /// out = a x b, of two or three dimensions each. The chain of an element does not depend on which
 /// operand is called the left one.
 void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out) {
@@ -96,10 +106,10 @@ void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out) {
   TiledProduct tiled{.product = {*native_type(a.scalar_type()), *native_type(out.scalar_type()), k,
                                  n, Runtime::get().isa()},
                      .rows = {batches, m},
-                     .right_matrices = shared ? 1 : batches,
-                     .packed = m > kernels::ProductCall::kPlainRows};
+                     .right_matrices = shared ? 1 : batches};
+  tiled.right = way_to(b, tiled);
   Tensor right = b;
-  if (tiled.packed) {
+  if (tiled.right == kernels::ProductCall::Right::Packed) {
     const auto words =
         static_cast<std::int64_t>(tiled.product.packed_bytes().count / sizeof(float));
     right = empty({tiled.right_matrices, words}, c10::kFloat, a.device());
@@ -300,6 +310,14 @@ Tensor vdot(const Tensor& self, const Tensor& other) {
 }
 
 }  // namespace
+
+Tensor wide_product(const Tensor& a, const Tensor& b) {
+  const auto batched = [](const Tensor& t) { return t.reshape({-1, t.size(-2), t.size(-1)}); };
+  const Tensor out = batched_product(batched(a), batched(b), sum_type(a.scalar_type()));
+  std::vector<std::int64_t> sizes = a.sizes().vec();
+  sizes.back() = b.size(-1);
+  return converted(out, DType::F32).view(sizes);
+}
 
 void register_products(Registrations& registrations) {
   registrations.add_function<&mm>("mm");

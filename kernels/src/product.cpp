@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "product_tiles.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr std::int64_t kWord = 4;          // bytes
 constexpr std::int64_t kMostColumns = 32;  // of any tile
 constexpr std::int64_t kSetBytes = 4096;   // rows this far apart contend for the same cache lines
+constexpr std::int64_t kNearRows =
+    2048;  // bytes: rows further apart are not worth reading in place
 
 /// The lanes of a packed tile: columns of the right operand, or rows of the left one.
 struct Lanes {
@@ -159,7 +162,7 @@ class Multiplication {
     return words && (left_.column_stride == 1 || product_.k == 1) && !worth_packing;
   }
 
-  void run(std::int64_t first_row, std::int64_t rows, const std::byte* packed, std::int64_t first,
+  void run(std::int64_t first_row, std::int64_t rows, RightTiles right, std::int64_t first,
            std::int64_t last, std::byte* scratch) const {
     const std::int64_t most = scratch == nullptr && crowded() ? kUncrowdedRows : loops_.rows(),
                        tiles = (rows + most - 1) / most;
@@ -168,10 +171,17 @@ class Multiplication {
       for (std::int64_t t = 0; t < tiles; ++t)
         pack_rows(begin(t), begin(t + 1), scratch + t * tile_bytes());
     for (std::int64_t column = first; column < last; ++column) {
-      for (std::int64_t t = 0; t < tiles; ++t)
-        multiply_tile(begin(t), begin(t + 1),
-                      scratch == nullptr ? nullptr : scratch + t * tile_bytes(), packed, column);
-      packed += product_.tile_bytes().count;
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        ProductTile tile =
+            left_of(begin(t), scratch == nullptr ? nullptr : scratch + t * tile_bytes());
+        tile.right = right.data;
+        tile.right_step_bytes = right.step_bytes;
+        // The rows of a column of tiles share the fetching of the next one.
+        tile.next = right.data + right.tile_bytes + right.tile_bytes * t / tiles;
+        tile.next_step_bytes = right.tile_bytes / (tiles * words_);
+        multiply_tile(tile, begin(t), begin(t + 1), column);
+      }
+      right.data += right.tile_bytes;
     }
   }
 
@@ -190,18 +200,22 @@ class Multiplication {
         loops_.rows(), out);
   }
 
-  void multiply_tile(std::int64_t first, std::int64_t last, const std::byte* rows,
-                     const std::byte* packed, std::int64_t tile) const {
+  /// Rows from `first` on, which are packed at `packed` unless that is null.
+  ProductTile left_of(std::int64_t first, const std::byte* packed) const {
+    if (packed != nullptr)
+      return {
+          .steps = words_, .left = packed, .row_bytes = kWord, .step_bytes = loops_.rows() * kWord};
+    return {.steps = words_,
+            .left = at(product_.type, left_, first, 0),
+            .row_bytes = left_.row_stride * size_of(product_.type),
+            .step_bytes = kWord};
+  }
+
+  void multiply_tile(ProductTile& t, std::int64_t first, std::int64_t last,
+                     std::int64_t tile) const {
     alignas(64) std::array<float, kTileRoom * kMostColumns> values;
     const std::int64_t column = tile * loops_.columns,
                        width = std::min(loops_.columns, product_.n - column);
-    ProductTile t{.steps = words_, .right = packed};
-    if (rows != nullptr) {
-      t.left = rows, t.row_bytes = kWord, t.step_bytes = loops_.rows() * kWord;
-    } else {
-      t.left = at(product_.type, left_, first, 0), t.step_bytes = kWord;
-      t.row_bytes = left_.row_stride * size_of(product_.type);
-    }
     std::byte* const target = at(product_.result, out_, first, column);
     const bool direct =
         product_.result == DType::F32 && out_.column_stride == 1 && width == loops_.columns;
@@ -271,16 +285,31 @@ void Product::pack(const MatrixView& right, std::int64_t first, std::int64_t las
   }
 }
 
-void Product::multiply(const MatrixView& left, std::int64_t rows, const std::byte* packed,
+RightTiles Product::packed_tiles(const std::byte* packed) const {
+  return {packed, static_cast<std::int64_t>(tile_bytes().count), tile_columns() * kWord};
+}
+
+bool Product::reads_in_place(std::int64_t row_stride, std::int64_t column_stride) const {
+  const std::int64_t row = row_stride * kWord;
+  return type == DType::F32 && column_stride == 1 && n % tile_columns() == 0 &&
+         std::abs(row) <= kNearRows;
+}
+
+RightTiles Product::tiles_in_place(const MatrixView& right, std::int64_t first) const {
+  return {at(type, right, 0, first * tile_columns()), tile_columns() * kWord,
+          right.row_stride * kWord};
+}
+
+void Product::multiply(const MatrixView& left, std::int64_t rows, const RightTiles& tiles,
                        std::int64_t first, std::int64_t last, const MatrixView& out,
                        std::span<std::byte> scratch) const {
   const Multiplication work(*this, left, out);
-  if (work.reads_in_place()) return work.run(0, rows, packed, first, last, nullptr);
+  if (work.reads_in_place()) return work.run(0, rows, tiles, first, last, nullptr);
   const auto fitting = static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() *
                        product_loops(isa, type, n).rows();
   ensure(fitting > 0, "a tile of rows fits the scratchpad");
   for (std::int64_t row = 0; row < rows; row += fitting)
-    work.run(row, std::min(fitting, rows - row), packed, first, last, scratch.data());
+    work.run(row, std::min(fitting, rows - row), tiles, first, last, scratch.data());
 }
 
 }  // namespace spyre::kernels

@@ -9,7 +9,6 @@ namespace {
 constexpr std::int64_t kPackTiles = 4;     // tiles that one item packs
 constexpr std::int64_t kGroupTiles = 64;   // at most, of columns in one item
 constexpr std::int64_t kEnoughItems = 16;  // then columns need not be divided further
-constexpr Bytes kLocalTiles{512 << 10};    // plain tiles that are packed at a time
 constexpr Bytes kAlignment = 64_B;
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -46,7 +45,7 @@ void PackCall::run(std::span<const DeviceView> operands, std::int64_t first, std
 
 ProductCall::Division ProductCall::division() const {
   Division d;
-  if (right_ == Right::Packed) d.panels = ceil_of(rows_.rows, kPlainRows);
+  if (right_ != Right::Plain || keeps()) d.panels = ceil_of(rows_.rows, kPlainRows);
   const std::int64_t tiles = product_.tiles(),
                      wanted = ceil_of(kEnoughItems, rows_.batches * d.panels);
   d.group_tiles = std::clamp<std::int64_t>(tiles / wanted, 1, kGroupTiles);
@@ -66,52 +65,83 @@ LibraryCost ProductCall::cost() const {
           .product = true};
 }
 
+/// Neighbouring items share the tiles of a group.
 void ProductCall::run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last,
                       std::span<std::byte> scratch) const {
   const Division d = division();
+  const auto packed = scratch.first(batch_bytes().count);
   for (std::int64_t item = first; item < last; ++item) {
-    const std::int64_t group = item % d.groups, panel = item / d.groups % d.panels,
-                       batch = item / d.groups / d.panels;
+    const std::int64_t panel = item % d.panels, group = item / d.panels % d.groups,
+                       batch = item / d.panels / d.groups;
+    const TileRange tiles{group * d.group_tiles,
+                          std::min((group + 1) * d.group_tiles, product_.tiles())};
+    if (keeps() && (item == first || panel == 0)) pack(operands, batch, tiles, packed);
     run_tiles(operands, {batch, rows_.rows * panel / d.panels, rows_.rows * (panel + 1) / d.panels},
-              group * d.group_tiles, std::min((group + 1) * d.group_tiles, product_.tiles()),
-              scratch);
+              tiles, packed, scratch.subspan(packed.size()));
   }
 }
 
 void ProductCall::run_rows(std::span<const DeviceView> operands, const RowPanel& panel,
+                           std::span<const std::byte> prepared,
                            std::span<std::byte> scratch) const {
-  run_tiles(operands, panel, 0, product_.tiles(), scratch);
+  run_tiles(operands, panel, {0, product_.tiles()}, prepared, scratch);
 }
 
 Bytes ProductCall::row_scratch() const {
   const Bytes left = product_.left_bytes(1);  // rows come in turns
-  return right_ == Right::Packed ? left : left + std::max(kLocalTiles, product_.tile_bytes());
+  return right_ != Right::Plain || keeps() ? left
+                                           : left + std::max(kKeptTiles, product_.tile_bytes());
+}
+
+void ProductCall::prepare_batch(std::span<const DeviceView> operands, std::int64_t batch,
+                                std::span<std::byte> prepared) const {
+  if (keeps()) pack(operands, batch, {0, product_.tiles()}, prepared);
+}
+
+Bytes ProductCall::batch_bytes() const {
+  const Bytes bytes = product_.packed_bytes();
+  return right_ == Right::Plain && bytes <= kKeptTiles ? bytes.rounded_up(kAlignment) : Bytes{};
+}
+
+void ProductCall::pack(std::span<const DeviceView> operands, std::int64_t batch, TileRange tiles,
+                       std::span<std::byte> packed) const {
+  product_.pack(matrix_of(operands[1], batch), tiles.first, tiles.last, packed.data());
 }
 
 void ProductCall::run_tiles(std::span<const DeviceView> operands, const RowPanel& panel,
-                            std::int64_t first, std::int64_t last,
+                            TileRange tiles, std::span<const std::byte> packed,
                             std::span<std::byte> scratch) const {
+  const std::uint64_t tile_bytes = product_.tile_bytes().count;
+  if (right_ == Right::InPlace)
+    return multiply(operands, panel,
+                    product_.tiles_in_place(matrix_of(operands[1], panel.batch), tiles.first),
+                    tiles, scratch);
+  if (right_ == Right::Packed)
+    return multiply(operands, panel,
+                    product_.packed_tiles(packed_of(operands[1], panel.batch) +
+                                          tile_bytes * static_cast<std::uint64_t>(tiles.first)),
+                    tiles, scratch);
+  if (keeps())
+    return multiply(operands, panel, product_.packed_tiles(packed.data()), tiles, scratch);
+  const auto at_a_time = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(kKeptTiles.count / std::max<std::uint64_t>(1, tile_bytes)));
+  for (std::int64_t tile = tiles.first; tile < tiles.last; tile += at_a_time) {
+    const TileRange some{tile, std::min(tile + at_a_time, tiles.last)};
+    const Bytes used =
+        Bytes{tile_bytes * static_cast<std::uint64_t>(some.last - tile)}.rounded_up(kAlignment);
+    pack(operands, panel.batch, some, scratch);
+    multiply(operands, panel, product_.packed_tiles(scratch.data()), some,
+             scratch.subspan(used.count));
+  }
+}
+
+void ProductCall::multiply(std::span<const DeviceView> operands, const RowPanel& panel,
+                           const RightTiles& right, TileRange tiles,
+                           std::span<std::byte> scratch) const {
   MatrixView left = matrix_of(operands[0], panel.batch), out = matrix_of(operands[2], panel.batch);
   left.data += panel.first * left.row_stride * operands[0].element_size;
   out.data += panel.first * out.row_stride * operands[2].element_size;
-  const std::int64_t rows = panel.last - panel.first;
-  const std::uint64_t tile_bytes = product_.tile_bytes().count;
-  if (right_ == Right::Packed) {
-    const std::byte* packed =
-        packed_of(operands[1], panel.batch) + tile_bytes * static_cast<std::uint64_t>(first);
-    product_.multiply(left, rows, packed, first, last, out, scratch);
-    return;
-  }
-  const MatrixView right = matrix_of(operands[1], panel.batch);
-  const auto at_a_time = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(kLocalTiles.count / std::max<std::uint64_t>(1, tile_bytes)));
-  for (std::int64_t tile = first; tile < last; tile += at_a_time) {
-    const std::int64_t end = std::min(tile + at_a_time, last);
-    const Bytes used =
-        Bytes{tile_bytes * static_cast<std::uint64_t>(end - tile)}.rounded_up(kAlignment);
-    product_.pack(right, tile, end, scratch.data());
-    product_.multiply(left, rows, scratch.data(), tile, end, out, scratch.subspan(used.count));
-  }
+  product_.multiply(left, panel.last - panel.first, right, tiles.first, tiles.last, out, scratch);
 }
 
 }  // namespace spyre::kernels

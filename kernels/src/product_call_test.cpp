@@ -88,17 +88,41 @@ TEST(ProductCall, PackedRightOperandsAreShared) {
   o.check();
 }
 
-TEST(ProductCall, RowsComeInAnyPanels) {
+class ProductCallRows : public testing::TestWithParam<std::tuple<ProductCall::Right, int>> {};
+
+TEST_P(ProductCallRows, ComeInAnyPanels) {
   if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
-  Operands o(3, 50, 20, 64);
+  const auto [right, steps] = GetParam();
+  Operands o(3, 50, steps, 64);
+  Scratch scratch;
+  const ProductCall call(o.product(), o.rows(), right);
+  ASSERT_EQ(call.row_space(), o.rows());
+  const std::span<std::byte> prepared = scratch.span().first(call.batch_bytes().count),
+                             rest = scratch.span().subspan(prepared.size());
+  ASSERT_LE(call.row_scratch().count, rest.size());
+  for (std::int64_t batch = 0; batch < 3; ++batch) {
+    call.prepare_batch(o.plain(), batch, prepared);
+    for (std::int64_t row = 0; row < 50; row += 17)
+      call.run_rows(o.plain(), {batch, row, std::min<std::int64_t>(row + 17, 50)}, prepared,
+                    rest.first(call.row_scratch().count));
+  }
+  o.check();
+}
+
+// The longer one does not stay packed.
+INSTANTIATE_TEST_SUITE_P(Rights, ProductCallRows,
+                         testing::Combine(testing::Values(ProductCall::Right::Plain,
+                                                          ProductCall::Right::InPlace),
+                                          testing::Values(20, 2100)));
+
+TEST(ProductCall, ItemsOfABatchShareItsPackedMatrix) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  Operands o(9, 200, 12, 64);
   Scratch scratch;
   const ProductCall call(o.product(), o.rows(), ProductCall::Right::Plain);
-  ASSERT_EQ(call.row_space(), o.rows());
-  ASSERT_LE(call.row_scratch().count, kScratch);
-  for (std::int64_t batch = 0; batch < 3; ++batch)
-    for (std::int64_t row = 0; row < 50; row += 17)
-      call.run_rows(o.plain(), {batch, row, std::min<std::int64_t>(row + 17, 50)},
-                    scratch.span().first(call.row_scratch().count));
+  ASSERT_EQ(call.work_items(), 9 * 3);
+  call.run(o.plain(), 0, 8, scratch.span());
+  call.run(o.plain(), 8, call.work_items(), scratch.span());
   o.check();
 }
 

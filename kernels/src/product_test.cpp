@@ -81,7 +81,7 @@ void multiply(const Product& p, Matrix& left, Matrix& right, Matrix& out, std::i
               Bytes scratch_bytes) {
   const AlignedBytes packed(p.packed_bytes()), scratch(scratch_bytes);
   p.pack(right.view(), 0, p.tiles(), packed.data);
-  p.multiply(left.view(), rows, packed.data, 0, p.tiles(), out.view(),
+  p.multiply(left.view(), rows, p.packed_tiles(packed.data), 0, p.tiles(), out.view(),
              {scratch.data, scratch.size});
 }
 
@@ -126,8 +126,9 @@ TEST_P(ProductTest, RowsAndColumnsDivideAtWill) {
   for (std::int64_t t = 0; t < p.tiles(); ++t) {
     p.pack(right.view(), t, t + 1, tile.data);
     for (std::int64_t row = 0; row < rows; row += 7)
-      p.multiply(left.view_at(row), std::min<std::int64_t>(7, rows - row), tile.data, t, t + 1,
-                 pieces.view_at(row), {scratch.data, scratch.size});
+      p.multiply(left.view_at(row), std::min<std::int64_t>(7, rows - row),
+                 p.packed_tiles(tile.data), t, t + 1, pieces.view_at(row),
+                 {scratch.data, scratch.size});
   }
   EXPECT_EQ(whole.bytes(), pieces.bytes());
 }
@@ -139,6 +140,26 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Layout::Rows, Layout::Columns, Layout::Spread),
                      testing::Values(Layout::Rows, Layout::Spread, Layout::Columns),
                      testing::Values(Isa::Avx2, Isa::Avx512)));
+
+TEST(Product, ReadsItsRightOperandInPlace) {
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    if (!cpu_runs(isa)) continue;
+    const std::int64_t rows = 29, k = 50, n = 96;
+    const Product p{DType::F32, DType::F32, k, n, isa};
+    Matrix left(DType::F32, rows, k, Layout::Rows, 1), right(DType::F32, k, n, Layout::Rows, 2),
+        out(DType::F32, rows, n, Layout::Rows, 3), same(DType::F32, rows, n, Layout::Rows, 3);
+    ASSERT_TRUE(p.reads_in_place(right.view().row_stride, right.view().column_stride));
+    EXPECT_FALSE(p.reads_in_place(right.view().row_stride, 2));
+    EXPECT_FALSE(p.reads_in_place(1000, 1)) << "rows far apart";
+    multiply(p, left, right, out, rows, p.left_bytes(rows));
+    for (std::int64_t t = 0; t < p.tiles(); ++t)
+      p.multiply(left.view(), rows, p.tiles_in_place(right.view(), t), t, t + 1, same.view(), {});
+    EXPECT_EQ(out.bytes(), same.bytes());
+  }
+  EXPECT_FALSE((Product{DType::F32, DType::F32, 8, 100}.reads_in_place(100, 1)))
+      << "part of a tile";
+  EXPECT_FALSE((Product{DType::BF16, DType::BF16, 8, 64}.reads_in_place(64, 1))) << "pairs";
+}
 
 TEST(Product, KeepsRowsApartThatContendForCacheLines) {
   if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";

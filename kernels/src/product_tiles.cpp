@@ -15,7 +15,7 @@
 #include "spyre/base/float16.h"
 
 #define SPYRE_AVX2 [[gnu::target("avx2,fma,f16c")]]
-#define SPYRE_AVX512 [[gnu::target("avx512f")]]
+#define SPYRE_AVX512 [[gnu::target("avx512f,f16c")]]
 #define SPYRE_AVX512_BF16 [[gnu::target("avx512f,avx512bf16")]]
 
 namespace spyre::kernels {
@@ -27,67 +27,120 @@ std::int32_t word_at(const std::byte* p) {
   return word;
 }
 
+/// A word of each row of the left operand. Compilers would keep a pointer for every row, more than
+/// there are registers; two bases and a few multiples of the distance address twelve.
+class LeftWords {
+ public:
+  explicit LeftWords(const ProductTile& t)
+      : upper_(t.left), lower_(t.left + kBaseRows * t.row_bytes), row_(t.row_bytes) {}
+
+  std::int32_t word(int row) const {
+    return word_at((row < kBaseRows ? upper_ : lower_) + row % kBaseRows * row_);
+  }
+  void advance(std::int64_t bytes) {
+    upper_ += bytes;
+    lower_ += bytes;
+    asm("" : "+r"(upper_), "+r"(lower_));  // not to be split into pointers again
+  }
+
+ private:
+  static constexpr int kBaseRows = 6;
+  const std::byte *upper_, *lower_;
+  std::int64_t row_;
+};
+
+// Every loop over registers is unrolled by request: else the sums go through memory once.
 template <int Rows, int Vectors> SPYRE_AVX512 void avx512_tile(const ProductTile& t) {
   __m512 sum[Rows][Vectors];
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
-  const std::byte *left = t.left, *right = t.right;
-  const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
+  LeftWords left(t);
+  const std::byte *right = t.right, *next = t.next;
+  const std::int64_t step_bytes = t.step_bytes, right_step_bytes = t.right_step_bytes,
+                     next_step_bytes = t.next_step_bytes;
   for (std::int64_t step = t.steps; step > 0; --step) {
     __m512 b[Vectors];
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) b[v] = _mm512_loadu_ps(right + 64 * v);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-      const __m512 a = _mm512_castsi512_ps(_mm512_set1_epi32(word_at(left + r * row_bytes)));
+      const __m512 a = _mm512_castsi512_ps(_mm512_set1_epi32(left.word(r)));
+#pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_fmadd_ps(a, b[v], sum[r][v]);
     }
-    left += step_bytes;
-    right += 64 * Vectors;
+    left.advance(step_bytes);
+    right += right_step_bytes;
+    _mm_prefetch(next, _MM_HINT_T1);
+    next += next_step_bytes;
   }
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) _mm512_storeu_ps(t.out + r * t.out_row + 16 * v, sum[r][v]);
 }
 
 template <int Rows, int Vectors> SPYRE_AVX512_BF16 void avx512_bf16_tile(const ProductTile& t) {
   __m512 sum[Rows][Vectors];
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
-  const std::byte *left = t.left, *right = t.right;
-  const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
+  LeftWords left(t);
+  const std::byte *right = t.right, *next = t.next;
+  const std::int64_t step_bytes = t.step_bytes, right_step_bytes = t.right_step_bytes,
+                     next_step_bytes = t.next_step_bytes;
   for (std::int64_t step = t.steps; step > 0; --step) {
     __m512bh b[Vectors];
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) b[v] = (__m512bh)_mm512_loadu_si512(right + 64 * v);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-      const auto a = (__m512bh)_mm512_set1_epi32(word_at(left + r * row_bytes));
+      const auto a = (__m512bh)_mm512_set1_epi32(left.word(r));
+#pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], a, b[v]);
     }
-    left += step_bytes;
-    right += 64 * Vectors;
+    left.advance(step_bytes);
+    right += right_step_bytes;
+    _mm_prefetch(next, _MM_HINT_T1);
+    next += next_step_bytes;
   }
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) _mm512_storeu_ps(t.out + r * t.out_row + 16 * v, sum[r][v]);
 }
 
 template <int Rows, int Vectors> SPYRE_AVX2 void avx2_tile(const ProductTile& t) {
   __m256 sum[Rows][Vectors];
+#pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_setzero_ps();
-  const std::byte* left = t.left;
-  const auto* right = reinterpret_cast<const float*>(t.right);
-  const std::int64_t row_bytes = t.row_bytes, step_bytes = t.step_bytes;
+  LeftWords left(t);
+  const std::byte *right = t.right, *next = t.next;
+  const std::int64_t step_bytes = t.step_bytes, right_step_bytes = t.right_step_bytes,
+                     next_step_bytes = t.next_step_bytes;
   for (std::int64_t step = t.steps; step > 0; --step) {
     __m256 b[Vectors];
-    for (int v = 0; v < Vectors; ++v) b[v] = _mm256_loadu_ps(right + 8 * v);
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; ++v)
+      b[v] = _mm256_loadu_ps(reinterpret_cast<const float*>(right + 32 * v));
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-      const __m256 a = _mm256_castsi256_ps(_mm256_set1_epi32(word_at(left + r * row_bytes)));
+      const __m256 a = _mm256_castsi256_ps(_mm256_set1_epi32(left.word(r)));
+#pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_fmadd_ps(a, b[v], sum[r][v]);
     }
-    left += step_bytes;
-    right += 8 * Vectors;
+    left.advance(step_bytes);
+    right += right_step_bytes;
+    _mm_prefetch(next, _MM_HINT_T1);
+    next += next_step_bytes;
   }
+#pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) _mm256_storeu_ps(t.out + r * t.out_row + 8 * v, sum[r][v]);
 }
 
@@ -137,12 +190,35 @@ SPYRE_AVX2 __m128i to_bfloat16(__m256 values) {
   return _mm256_castsi256_si128(packed);
 }
 
+constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+/// For intrinsics that some compilers take for reading uninitialised lanes unless they are masked.
+constexpr __mmask16 kAllLanes = 0xffff;
+
+SPYRE_AVX512 __m256i to_bfloat16(__m512 values) {
+  const __m512i bits = _mm512_castps_si512(values),
+                high = _mm512_maskz_srli_epi32(kAllLanes, bits, 16);
+  const __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_maskz_srli_epi32(
+      kAllLanes, _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q);
+  return _mm512_maskz_cvtepi32_epi16(
+      kAllLanes, _mm512_mask_or_epi32(rounded, is_nan, high, _mm512_set1_epi32(0x40)));
+}
+
+SPYRE_AVX512 void round_sixteens(DType type, const float* values, std::int64_t sixteens,
+                                 std::byte* out) {
+  for (std::int64_t i = 0; i < sixteens; ++i) {
+    const __m512 v = _mm512_loadu_ps(values + i * 16);
+    const __m256i bits =
+        type == DType::BF16 ? to_bfloat16(v) : _mm512_maskz_cvtps_ph(kAllLanes, v, kToNearest);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out) + i, bits);
+  }
+}
+
 SPYRE_AVX2 void round_eights(DType type, const float* values, std::int64_t eights, std::byte* out) {
   for (std::int64_t i = 0; i < eights; ++i) {
     const __m256 v = _mm256_loadu_ps(values + i * 8);
-    const __m128i bits = type == DType::BF16
-                             ? to_bfloat16(v)
-                             : _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m128i bits = type == DType::BF16 ? to_bfloat16(v) : _mm256_cvtps_ph(v, kToNearest);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out) + i, bits);
   }
 }
@@ -166,7 +242,7 @@ SPYRE_AVX2 void widen_eights(DType type, const std::byte* values, std::int64_t e
   const __m512 v = _mm512_load_ps(values);
   if (type == DType::F32) return _mm512_mask_storeu_ps(out, present, v);
   std::array<std::byte, kTileRoom * 2> rounded;
-  round_eights(type, values, kTileRoom / 8, rounded.data());
+  round_sixteens(type, values, 1, rounded.data());
   _mm256_mask_storeu_epi16(out, present,
                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rounded.data())));
 }
@@ -255,8 +331,10 @@ SPYRE_AVX2 void interleave(const std::byte* even, const std::byte* odd, std::int
 }
 
 void round_row(DType type, const float* values, std::int64_t count, std::byte* out) {
-  round_eights(type, values, count / 8, out);
-  for (std::int64_t i = count / 8 * 8; i < count; ++i) {
+  static const bool wide = cpu_runs(Isa::Avx512);
+  if (wide) round_sixteens(type, values, count / 16, out);
+  else round_eights(type, values, count / 8, out);
+  for (std::int64_t i = wide ? count / 16 * 16 : count / 8 * 8; i < count; ++i) {
     const std::uint16_t bits =
         type == DType::BF16 ? bfloat16_bits(values[i]) : float16_bits(values[i]);
     std::memcpy(out + 2 * i, &bits, sizeof bits);

@@ -9,13 +9,16 @@
 
 namespace spyre::kernels {
 
-/// One tile of the result: `steps` words of each of its rows times as many rows of packed columns.
+/// One tile of the result: `steps` words of each of its rows times as many rows of columns.
 /// A word is a float32, or two bfloat16 that are multiplied together. Writes whole rows of columns.
 struct ProductTile {
   std::int64_t steps = 0;
   const std::byte* left = nullptr;
   std::int64_t row_bytes = 0, step_bytes = 0;  // of `left`
   const std::byte* right = nullptr;
+  std::int64_t right_step_bytes = 0;
+  const std::byte* next = nullptr;   // fetched into the second-level cache by the way,
+  std::int64_t next_step_bytes = 0;  // so much in a step
   float* out = nullptr;
   std::int64_t out_row = 0;  // elements
 };

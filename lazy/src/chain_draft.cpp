@@ -177,19 +177,36 @@ void ChainDraft::place_residents(const Plan& plan, Chain& chain) const {
       chain.residents.push_back({.buffer = buffer, .row_bytes = shared.row_bytes});
 }
 
-bool ChainDraft::fit_panel(const Graph& graph, Bytes scratchpad, Chain& chain) {
-  Bytes stage_bytes;
-  for (const Stage& stage : chain.stages) {
+/// What stages share within a batch stays in the scratchpad, as far as half of it goes. Returns what
+/// the greediest stage takes besides.
+Bytes ChainDraft::place_batches(Bytes scratchpad, Chain& chain) const {
+  Bytes kept, most;
+  for (Stage& stage : chain.stages) {
     const Group& group = stage.group;
-    stage_bytes = std::max(
-        stage_bytes, group.library ? node_of(graph, group).row_scratch
-                                   : kernels::scratch_bytes(group.spec, group.extents.begin()));
+    Bytes needed;
+    if (group.library) {
+      const Node& node = node_of(graph_, group);
+      stage.batch_bytes = node.batch_bytes;
+      stage.keeps = (kept + node.batch_bytes).count <= scratchpad.count / 2;
+      needed = stage.keeps ? node.row_scratch : node.row_scratch + node.batch_bytes;
+      stage.batch_offset = stage.keeps ? kept.count : 0;
+      if (stage.keeps) kept += node.batch_bytes;
+    } else {
+      needed = kernels::scratch_bytes(group.spec, group.extents.begin());
+    }
+    most = std::max(most, needed);
   }
+  chain.resident_bytes = kept;
+  return most;
+}
+
+bool ChainDraft::fit_panel(Bytes scratchpad, Chain& chain) const {
+  const Bytes taken = place_batches(scratchpad, chain) + chain.resident_bytes;
   std::int64_t row_bytes = 0;
   for (const Chain::Resident& r : chain.residents) row_bytes += r.row_bytes;
   // Half a scratchpad, so that residents and what streams by share a second-level cache.
   const auto room = static_cast<std::int64_t>(
-      std::min(scratchpad.count / 2, scratchpad.count - std::min(scratchpad, stage_bytes).count));
+      std::min(scratchpad.count / 2, scratchpad.count - std::min(scratchpad, taken).count));
   chain.panel_rows = std::min(chain.rows.back(), kPanelRows);
   if (row_bytes != 0) chain.panel_rows = std::min(chain.panel_rows, room / row_bytes);
   if (chain.panel_rows < std::min(chain.rows.back(), kLeastRows)) return false;
@@ -199,13 +216,11 @@ bool ChainDraft::fit_panel(const Graph& graph, Bytes scratchpad, Chain& chain) {
                      small = (chain.rows.back() + wanted - 1) / wanted;
   chain.panel_rows = std::clamp(small, std::min(kLeastRows, chain.panel_rows), chain.panel_rows);
   chain.panel_rows = (chain.rows.back() + chain.panels_per_run() - 1) / chain.panels_per_run();
-  Bytes offset;
   for (Chain::Resident& r : chain.residents) {
-    r.offset = offset.count;
-    offset +=
+    r.offset = chain.resident_bytes.count;
+    chain.resident_bytes +=
         Bytes{static_cast<std::uint64_t>(r.row_bytes * chain.panel_rows)}.rounded_up(kAlignment);
   }
-  chain.resident_bytes = offset;
   return true;
 }
 
@@ -226,7 +241,7 @@ std::optional<Group> ChainDraft::build(const Plan& plan, Bytes scratchpad) const
     }
   }
   place_residents(plan, chain);
-  if (chain.residents.empty() || !fit_panel(graph_, scratchpad, chain)) return std::nullopt;
+  if (chain.residents.empty() || !fit_panel(scratchpad, chain)) return std::nullopt;
   if (chain.panels() < kEnoughPanels && macs > kTinyMacs) return std::nullopt;
   return as_group(plan, std::move(chain));
 }

@@ -51,7 +51,8 @@ class ChainDraft {
 
   bool resident(const Plan& plan, std::uint32_t buffer) const;
   void place_residents(const Plan& plan, Chain& chain) const;
-  static bool fit_panel(const Graph& graph, Bytes scratchpad, Chain& chain);
+  Bytes place_batches(Bytes scratchpad, Chain& chain) const;
+  bool fit_panel(Bytes scratchpad, Chain& chain) const;
   Group as_group(const Plan& plan, Chain chain) const;
 
   const Graph& graph_;

@@ -68,6 +68,7 @@ class GraphBuilder {
     if (const auto rows = call.row_space()) {
       graph_.nodes[number].rows = *rows;
       graph_.nodes[number].row_scratch = call.row_scratch();
+      graph_.nodes[number].batch_bytes = call.batch_bytes();
     }
     return number;
   }

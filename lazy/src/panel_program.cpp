@@ -12,6 +12,7 @@ struct PanelProgram::Launch {
   std::vector<std::uint64_t> bases;
   std::vector<std::int64_t> extents;
   std::vector<kernels::DeviceView> views;
+  std::vector<std::int64_t> batches;  // per stage: the one that its kept bytes are of, or -1
 };
 
 PanelProgram::PanelProgram(std::shared_ptr<const Chain> chain, std::vector<StageCode> stages,
@@ -83,7 +84,14 @@ void PanelProgram::run_call(std::size_t stage, const Panel& panel, Launch& launc
   }
   const std::int64_t rows = code.call->row_space()->rows, batch = panel.first_row / rows,
                      first = panel.first_row % rows;
-  code.call->run_rows(launch.views, {batch, first, first + panel.rows}, launch.scratch);
+  const Stage& plan = chain_->stages[stage];
+  const auto room = plan.keeps ? launch.residents : launch.scratch;
+  const auto prepared = room.subspan(plan.batch_offset, plan.batch_bytes.count);
+  if (!plan.keeps || launch.batches[stage] != batch)
+    code.call->prepare_batch(launch.views, batch, prepared);
+  launch.batches[stage] = batch;
+  const auto scratch = plan.keeps ? launch.scratch : launch.scratch.subspan(prepared.size());
+  code.call->run_rows(launch.views, {batch, first, first + panel.rows}, prepared, scratch);
 }
 
 void PanelProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
@@ -94,7 +102,8 @@ void PanelProgram::run(std::span<const std::byte> arguments, std::int64_t first,
                   .scratch = core.scratchpad.subspan(chain_->resident_bytes.count),
                   .bases = {},
                   .extents = {},
-                  .views = {}};
+                  .views = {},
+                  .batches = std::vector<std::int64_t>(stages_.size(), -1)};
     for (std::int64_t item = first; item < last; ++item) {
       const Panel rows = panel(item);
       for (std::size_t s = 0; s < stages_.size(); ++s)

@@ -146,7 +146,7 @@ def test_a_chain_is_one_launch(case: Case) -> None:
     assert launches[0] < launches[1]
 
 
-def test_scores_take_no_memory() -> None:
+def test_scores_and_packed_matrices_take_no_memory() -> None:
     q, k, v = heads("spyre", 4, 8, 512, 64)
     for fn in (attention, F.scaled_dot_product_attention):
         with torch.inference_mode():
@@ -156,7 +156,7 @@ def test_scores_take_no_memory() -> None:
             out = fn(q, k, v)
             torch.spyre.synchronize()
             peak = torch.spyre.memory_stats()["active_bytes.all.peak"] - before
-        assert peak < 4 * 8 * 512 * 512 * 4 / 2, f"{fn.__name__} took {peak} bytes beside its inputs"
+        assert peak < 1.1 * out.nbytes, f"{fn.__name__} took {peak} bytes beside its inputs"
         del out
 
 

@@ -60,10 +60,16 @@ class LibraryCall {
   /// The rows that run_rows() computes one by one, if there are such.
   virtual std::optional<RowSpace> row_space() const { return std::nullopt; }
   /// What run() computes, of some rows. Any division into panels gives the bits of run(). Needs
-  /// row_scratch() bytes of `scratch`.
+  /// row_scratch() bytes of `scratch`, and what prepare_batch() has written for the panel's batch.
   virtual void run_rows(std::span<const DeviceView> /*operands*/, const RowPanel& /*panel*/,
+                        std::span<const std::byte> /*prepared*/,
                         std::span<std::byte> /*scratch*/) const {}
   virtual Bytes row_scratch() const { return {}; }
+  /// Arranges what all panels of a batch read alike, batch_bytes() of it: in a core's scratchpad,
+  /// where panels of the same batch find it again.
+  virtual void prepare_batch(std::span<const DeviceView> /*operands*/, std::int64_t /*batch*/,
+                             std::span<std::byte> /*prepared*/) const {}
+  virtual Bytes batch_bytes() const { return {}; }
 };
 
 }  // namespace spyre::kernels

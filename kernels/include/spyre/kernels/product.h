@@ -6,10 +6,12 @@
 // CPU with vdpbf16ps, whose chain takes two steps at a time with that instruction's own rounding:
 // there the order is the same for every division.
 //
-// The right operand is packed first: tiles of columns, step by step, as the inner loop reads them.
+// The inner loop reads the right operand in tiles of columns, step by step: packed that way first,
+// or where it lies, if its rows are the tiles' rows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "spyre/base/bytes.h"
@@ -22,6 +24,12 @@ namespace spyre::kernels {
 struct MatrixView {
   std::byte* data = nullptr;
   std::int64_t row_stride = 0, column_stride = 0;
+};
+
+/// Tiles of a right operand, in memory. `step_bytes`: from one row of a tile to the next.
+struct RightTiles {
+  const std::byte* data = nullptr;
+  std::int64_t tile_bytes = 0, step_bytes = 0;
 };
 
 /// [rows, k] x [k, n]. A plain value; its functions may be called from many threads.
@@ -43,10 +51,16 @@ struct Product {
   /// Writes tiles [first, last) of the right operand to `packed`, which is 64-byte aligned.
   void pack(const MatrixView& right, std::int64_t first, std::int64_t last,
             std::byte* packed) const;
-  /// Computes the columns of tiles [first, last), which begin at `packed`, of `rows` rows. With
+  /// What pack() has written to `packed`.
+  RightTiles packed_tiles(const std::byte* packed) const;
+  /// Whether a right operand with these strides, in elements, serves as it is.
+  bool reads_in_place(std::int64_t row_stride, std::int64_t column_stride) const;
+  /// Tiles from `first` on of such an operand.
+  RightTiles tiles_in_place(const MatrixView& right, std::int64_t first) const;
+  /// Computes the columns of tiles [first, last), which begin at `tiles`, of `rows` rows. With
   /// less `scratch` than left_bytes(rows) it takes the rows in several turns; one tile of rows must
   /// fit.
-  void multiply(const MatrixView& left, std::int64_t rows, const std::byte* packed,
+  void multiply(const MatrixView& left, std::int64_t rows, const RightTiles& tiles,
                 std::int64_t first, std::int64_t last, const MatrixView& out,
                 std::span<std::byte> scratch) const;
 };

@@ -23,16 +23,20 @@ class PackCall final : public LibraryCall {
   std::int64_t matrices_;
 };
 
-/// [rows, k] x [k, n], or a batch of them. The right operand comes from PackCall, or, if few rows
-/// use it, as it is. Immutable.
+/// [rows, k] x [k, n], or a batch of them. Immutable.
 class ProductCall final : public LibraryCall {
  public:
-  enum class Right : std::uint8_t { Packed, Plain };
+  /// The right operand comes from PackCall; as it is, to be packed by the core that needs it; or as
+  /// the inner loop can read it.
+  enum class Right : std::uint8_t { Packed, Plain, InPlace };
   ProductCall(const Product& product, RowSpace rows, Right right)
       : product_(product), rows_(rows), right_(right) {}
 
-  /// More rows than this are worth a PackCall.
+  /// More rows than this are worth packing once for all of them: by a PackCall,
   static constexpr std::int64_t kPlainRows = 96;
+  /// or, if the matrix of a batch takes no more than this, in the scratchpad of each core that
+  /// works on the batch. Larger ones are packed anew for each panel.
+  static constexpr Bytes kKeptTiles{512 << 10};
 
   std::string_view name() const override { return rows_.batches == 1 ? "mm" : "bmm"; }
   std::int64_t work_items() const override;
@@ -41,17 +45,30 @@ class ProductCall final : public LibraryCall {
   LibraryCost cost() const override;
   std::optional<RowSpace> row_space() const override { return rows_; }
   void run_rows(std::span<const DeviceView> operands, const RowPanel& panel,
-                std::span<std::byte> scratch) const override;
+                std::span<const std::byte> prepared, std::span<std::byte> scratch) const override;
   Bytes row_scratch() const override;
+  void prepare_batch(std::span<const DeviceView> operands, std::int64_t batch,
+                     std::span<std::byte> prepared) const override;
+  Bytes batch_bytes() const override;
 
  private:
-  /// Panels of rows by groups of column tiles.
+  /// Groups of column tiles by panels of rows.
   struct Division {
     std::int64_t panels = 1, groups = 1, group_tiles = 1;
   };
+  /// Neighbouring tiles of columns.
+  struct TileRange {
+    std::int64_t first = 0, last = 0;
+  };
   Division division() const;
-  void run_tiles(std::span<const DeviceView> operands, const RowPanel& panel, std::int64_t first,
-                 std::int64_t last, std::span<std::byte> scratch) const;
+  bool keeps() const { return batch_bytes().count != 0; }
+  void pack(std::span<const DeviceView> operands, std::int64_t batch, TileRange tiles,
+            std::span<std::byte> packed) const;
+  /// `packed`: those tiles, if keeps().
+  void run_tiles(std::span<const DeviceView> operands, const RowPanel& panel, TileRange tiles,
+                 std::span<const std::byte> packed, std::span<std::byte> scratch) const;
+  void multiply(std::span<const DeviceView> operands, const RowPanel& panel,
+                const RightTiles& right, TileRange tiles, std::span<std::byte> scratch) const;
 
   Product product_;
   RowSpace rows_;

@@ -60,6 +60,7 @@ struct Node {
   Dims sizes{};               // the iteration shape, every extent >= 1 (Library: unused)
   kernels::RowSpace rows{};   // Library: computed one by one; no batches: not so
   Bytes row_scratch{};        // Library: what that takes of a scratchpad
+  Bytes batch_bytes{};        // Library: what rows of one batch share there
 
   bool is_reduction() const { return kind == Kind::Row || kind == Kind::Column; }
 };

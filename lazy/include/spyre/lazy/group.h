@@ -68,6 +68,11 @@ struct Stage {
   std::int64_t points_per_row = 1;
   /// Kernel: of each argument over Chain::rows, in bytes (Iota: units).
   std::vector<Dims> row_strides = {};
+  /// Library: where in the scratchpad the panels of a batch find what they share; without `keeps`,
+  /// every panel prepares it again.
+  Bytes batch_bytes = {};
+  std::uint64_t batch_offset = 0;
+  bool keeps = false;
 };
 
 /// Groups whose rows depend on the same rows of each other. A panel of rows goes through all of
@@ -83,7 +88,7 @@ struct Chain {
   std::int64_t panel_rows = 0;  // at most
   std::vector<Stage> stages = {};
   std::vector<Resident> residents = {};
-  Bytes resident_bytes = {};
+  Bytes resident_bytes = {};  // of the scratchpad, with what stages keep
 
   std::int64_t panels_per_run() const { return (rows.back() + panel_rows - 1) / panel_rows; }
   std::int64_t panels() const { return rows.numel() / rows.back() * panels_per_run(); }
