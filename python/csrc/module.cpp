@@ -37,6 +37,7 @@ PYBIND11_MODULE(_C, module) {
   bind_runtime(module);
   bind_card(module);
   bind_random(module);
+  bind_compiled(module);
   bind_settings(module);
   bind_stats(module);
   bind_timeline(module);

@@ -101,10 +101,6 @@ __all__ = [
 ]
 
 
-# Inductor looks these up on a device's module; not there would mean: ask again later.
-Scheduling = GraphLowering = Lowering = Codegen = Compile = None
-
-
 def _lazy_init() -> None:
     """PyTorch calls this before it first touches a spyre tensor: loads the kernels, starts nothing."""
     engine()
@@ -152,11 +148,24 @@ def __getattr__(name: str) -> Any:
     """Layouts on demand, and `_initialized`, by which torch.utils.checkpoint knows to keep the random state."""
     if name == "_initialized":
         return is_initialized()
+    if name == "Scheduling":
+        return _inductor_asks()
     if name in _LAYOUT_NAMES:
         from . import layouts
 
         return getattr(layouts, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _inductor_asks() -> None:
+    """Inductor looks for a private device's Scheduling here when it first compiles anything: the time to register.
+
+    None, since registering has told it all. Nobody else's question loads Inductor.
+    """
+    if "torch._inductor.codegen.common" in sys.modules:
+        from .inductor import register
+
+        register()
 
 
 def current_device() -> int:

@@ -1,0 +1,240 @@
+// spyre/engine/kernel_program.cpp — replays a compiled kernel into the trace.
+//
+// Extents are filled in when they differ from the last call's; from then on a call looks up buffers and numbers, and
+// records.
+#include "spyre/engine/kernel_program.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
+#include "spyre/engine/guard.h"
+#include "spyre/engine/runtime.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::engine {
+
+using Kind = ProgramInput::Kind;
+
+namespace {
+
+/// A window with its extents filled in.
+struct Window {
+  std::uint32_t buffer = 0;
+  DType dtype{};
+  std::int64_t offset = 0;
+  Dims strides;
+};
+
+struct BoundInput {
+  Kind kind{};
+  Window window;
+  lazy::Input number;
+};
+
+}  // namespace
+
+struct KernelProgram::Bound {
+  const ProgramStep* step = nullptr;
+  Dims sizes;
+  std::vector<BoundInput> inputs;
+  Window output;
+  bool empty = false;                               // nothing to write
+  std::optional<lazy::PreparedPointwise> prepared;  // of a pointwise step without counters
+
+  bool can_be_prepared() const {
+    const auto counts = [](const BoundInput& input) { return input.kind == Kind::Iota; };
+    return !empty && !step->reduction && std::ranges::none_of(inputs, counts);
+  }
+};
+
+/// The buffers of one call. Confined to it.
+class KernelProgram::Call {
+ public:
+  Call(std::span<const at::Tensor> arguments, lazy::Device& device, StreamId stream)
+      : arguments_(arguments), device_(device), stream_(stream) {}
+
+  void add_temporary(Bytes size) { temporaries_.push_back(device_.create_buffer(size)); }
+
+  void record(Bound& bound) {
+    if (bound.empty) return;
+    if (bound.step->reduction) return reduce(bound);
+    if (!bound.prepared) return record_unprepared(bound);
+    std::array<lazy::PreparedOperand, kMaxOperands> inputs;
+    for (std::size_t i = 0; i < bound.inputs.size(); ++i) inputs[i] = operand(bound, i);
+    device_.record(stream_, *bound.prepared, std::span(inputs).first(bound.inputs.size()),
+                   {.buffer = &buffer(bound.output.buffer), .offset = offset(bound.output)},
+                   source(bound));
+  }
+
+  /// The operation in lazy's words, which borrow from `bound` and `inputs`.
+  lazy::Pointwise words(const Bound& bound, std::span<lazy::Input> inputs) const {
+    for (std::size_t i = 0; i < bound.inputs.size(); ++i) inputs[i] = input(bound, i);
+    return {.op = bound.step->op,
+            .compute = bound.step->compute,
+            .result = bound.step->result,
+            .sizes = bound.sizes.span(),
+            .inputs = inputs.first(bound.inputs.size()),
+            .output = view(bound.output),
+            .source = source(bound),
+            .may_fault = bound.step->may_fault};
+  }
+
+ private:
+  lazy::Buffer& buffer(std::uint32_t index) const {
+    if (index < arguments_.size()) return buffer_of(arguments_[index]);
+    return *temporaries_[index - arguments_.size()];
+  }
+  std::int64_t offset(const Window& window) const {
+    const bool temporary = window.buffer >= arguments_.size();
+    return window.offset + (temporary ? 0 : arguments_[window.buffer].storage_offset());
+  }
+  lazy::View view(const Window& window) const {
+    return {.buffer = &buffer(window.buffer),
+            .dtype = window.dtype,
+            .offset = offset(window),
+            .strides = window.strides.span()};
+  }
+  lazy::Input number(const Bound& bound, const BoundInput& input) const {
+    return number_input(read_number(arguments_[input.window.buffer]),
+                        kernels::op(bound.step->op).info, bound.step->compute);
+  }
+  lazy::Input input(const Bound& bound, std::size_t i) const {
+    const BoundInput& given = bound.inputs[i];
+    switch (given.kind) {
+      case Kind::View: return lazy::Input::of(view(given.window));
+      case Kind::Number: return given.number;
+      case Kind::HostArgument: return number(bound, given);
+      case Kind::Iota: return lazy::Input::iota(given.window.offset, given.window.strides.span());
+    }
+    return {};
+  }
+  lazy::PreparedOperand operand(const Bound& bound, std::size_t i) const {
+    const BoundInput& given = bound.inputs[i];
+    if (given.kind == Kind::View)
+      return {.buffer = &buffer(given.window.buffer), .offset = offset(given.window)};
+    return {.bits = given.kind == Kind::Number ? given.number.bits : number(bound, given).bits};
+  }
+  static std::uint32_t source(const Bound& bound) {
+    return bound.step->may_fault ? current_source() : 0;
+  }
+
+  void record_unprepared(const Bound& bound) {
+    std::array<lazy::Input, kMaxOperands> inputs;
+    device_.record(stream_, words(bound, inputs));
+  }
+  void reduce(const Bound& bound) {
+    device_.record(stream_, lazy::Reduce{.reduction = *bound.step->reduction,
+                                         .compute = bound.step->compute,
+                                         .result = bound.step->result,
+                                         .sizes = bound.sizes.span(),
+                                         .reduced = bound.step->reduced,
+                                         .input = view(bound.inputs.front().window),
+                                         .output = view(bound.output)});
+  }
+
+  std::span<const at::Tensor> arguments_;
+  lazy::Device& device_;
+  StreamId stream_;
+  std::vector<lazy::BufferRef> temporaries_;
+};
+
+KernelProgram::KernelProgram(ProgramText text) : text_(std::move(text)) { check(); }
+KernelProgram::~KernelProgram() = default;
+
+void KernelProgram::check() const {
+  const std::size_t buffers = text_.arguments.size() + text_.temporaries.size();
+  const auto holds = [&](bool condition, std::string_view what) {
+    if (!condition) throw InvalidArgument(str(text_.name, ": ", what));
+  };
+  const auto in_table = [&](const TableIndices& indices) {
+    return std::ranges::all_of(indices, [&](TableIndex i) { return i < text_.table.size(); });
+  };
+  const auto fits = [&](const ProgramView& view, const ProgramStep& step) {
+    return view.buffer < buffers && view.offset < text_.table.size() && in_table(view.strides) &&
+           view.strides.size() == step.sizes.size();
+  };
+  holds(text_.given <= text_.table.size(), "fewer numbers than each call gives");
+  for (const ProgramTemporary& temporary : text_.temporaries)
+    holds(in_table(temporary.sizes), "a temporary's extent is not in the table");
+  for (const ProgramStep& step : text_.steps) {
+    holds(in_table(step.sizes), "an extent is not in the table");
+    holds(fits(step.output, step), "an output is no buffer of this program");
+    holds(step.inputs.size() <= kMaxOperands, "a step has at most eight inputs");
+    for (const ProgramInput& input : step.inputs) {
+      const bool windowed = input.kind == Kind::View || input.kind == Kind::Iota;
+      holds(!windowed || fits(input.view, step), "an input is no buffer of this program");
+      holds(windowed || input.view.buffer < buffers, "an input is no argument of this program");
+    }
+    if (!step.reduction)
+      holds(step.inputs.size() == kernels::op(step.op).info.arity, "an op has other inputs");
+    else
+      holds(step.inputs.size() == 1 && step.inputs[0].kind == Kind::View,
+            "a reduction has one input, in memory");
+  }
+}
+
+Dims KernelProgram::resolve(const TableIndices& indices) const {
+  Dims values;
+  for (const TableIndex index : indices) values.push_back(text_.table[index]);
+  return values;
+}
+
+KernelProgram::Bound KernelProgram::bound(const ProgramStep& step) const {
+  const auto window = [&](const ProgramView& view) {
+    return Window{view.buffer, view.dtype, text_.table[view.offset], resolve(view.strides)};
+  };
+  Bound bound;
+  bound.step = &step;
+  bound.sizes = resolve(step.sizes);
+  bound.output = window(step.output);
+  Dims written = bound.sizes;
+  for (std::size_t d = 0; d < written.size(); ++d)
+    if ((step.reduced >> d & 1U) != 0) written[d] = 1;
+  bound.empty = written.numel() == 0;
+  for (const ProgramInput& input : step.inputs) {
+    BoundInput& target = bound.inputs.emplace_back();
+    target.kind = input.kind;
+    if (input.kind == Kind::Number)
+      target.number = number_input(input.number, kernels::op(step.op).info, step.compute);
+    else if (input.kind == Kind::HostArgument) target.window.buffer = input.view.buffer;
+    else target.window = window(input.view);
+  }
+  return bound;
+}
+
+void KernelProgram::bind(std::span<const std::int64_t> given) {
+  if (is_bound_ && std::ranges::equal(given, std::span(text_.table).first(given.size()))) return;
+  is_bound_ = false;
+  std::ranges::copy(given, text_.table.begin());
+  bound_.clear();
+  for (const ProgramStep& step : text_.steps) bound_.push_back(bound(step));
+  is_bound_ = true;
+}
+
+void KernelProgram::launch(std::span<const at::Tensor> arguments,
+                           std::span<const std::int64_t> given) {
+  if (arguments.size() != text_.arguments.size() || given.size() != text_.given)
+    throw InvalidArgument(str(text_.name, ": got ", arguments.size(), " tensors and ", given.size(),
+                              " numbers; expected ", text_.arguments.size(), " and ", text_.given));
+  const Lock lock(mutex_);
+  bind(given);
+  const auto on_device = std::ranges::find(text_.arguments, true) - text_.arguments.begin();
+  const c10::DeviceIndex index = arguments[static_cast<std::size_t>(on_device)].device().index();
+  lazy::Device& device = Runtime::get().device(index);
+  Call call(arguments, device, current_stream_on(index));
+  for (const ProgramTemporary& temporary : text_.temporaries)
+    call.add_temporary(
+        {static_cast<std::uint64_t>(resolve(temporary.sizes).numel()) * size_of(temporary.dtype)});
+  for (Bound& bound : bound_) {
+    if (bound.can_be_prepared() && !bound.prepared) {
+      std::array<lazy::Input, kMaxOperands> inputs;
+      bound.prepared.emplace(call.words(bound, inputs));
+    }
+    call.record(bound);
+  }
+}
+
+}  // namespace spyre::engine

@@ -1,0 +1,146 @@
+// python/csrc/bind_compiled.cpp — compiled kernels: prepared from Inductor's programs, launched by its wrappers.
+//
+// A program arrives as nested tuples, whose fields torch_spyre/inductor/kernel_spec.py names.
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "bindings.h"
+#include "spyre/base/text.h"
+#include "spyre/engine/kernel_program.h"
+#include "spyre/engine/tensor.h"
+
+namespace spyre::python {
+namespace {
+
+namespace py = pybind11;
+using engine::KernelProgram;
+using engine::ProgramInput;
+using engine::ProgramStep;
+using engine::ProgramText;
+using engine::ProgramView;
+
+DType type_named(const py::handle& name) {
+  const auto wanted = py::cast<std::string>(name);
+  for (std::size_t i = 0; i < kDTypeCount; ++i)
+    if (name_of(static_cast<DType>(i)) == wanted) return static_cast<DType>(i);
+  throw InvalidArgument(str("no element type is called ", wanted));
+}
+
+kernels::Reduction reduction_named(const std::string& wanted) {
+  using kernels::Reduction;
+  for (const Reduction r : {Reduction::Sum, Reduction::Prod, Reduction::Max, Reduction::Min,
+                            Reduction::ArgMax, Reduction::ArgMin, Reduction::Any, Reduction::All})
+    if (kernels::name_of(r) == wanted) return r;
+  throw InvalidArgument(str("no reduction is called ", wanted));
+}
+
+/// (buffer, type, offset, strides)
+ProgramView view_from(const py::tuple& fields) {
+  return {.buffer = py::cast<std::uint32_t>(fields[0]),
+          .dtype = type_named(fields[1]),
+          .offset = py::cast<engine::TableIndex>(fields[2]),
+          .strides = py::cast<engine::TableIndices>(fields[3])};
+}
+
+c10::Scalar number_from(const py::handle& value) {
+  if (py::isinstance<py::bool_>(value)) return py::cast<bool>(value);
+  if (py::isinstance<py::int_>(value)) return py::cast<std::int64_t>(value);
+  return py::cast<double>(value);
+}
+
+/// ("view", buffer, type, offset, strides), ("iota", offset, strides), ("number", value) or ("host", argument)
+ProgramInput input_from(const py::tuple& fields) {
+  const auto kind = py::cast<std::string>(fields[0]);
+  using Kind = ProgramInput::Kind;
+  ProgramInput input;
+  if (kind == "view") {
+    input.kind = Kind::View;
+    input.view = view_from(py::make_tuple(fields[1], fields[2], fields[3], fields[4]));
+  } else if (kind == "iota") {
+    input.kind = Kind::Iota;
+    input.view.dtype = DType::I64;
+    input.view.offset = py::cast<engine::TableIndex>(fields[1]);
+    input.view.strides = py::cast<engine::TableIndices>(fields[2]);
+  } else if (kind == "number") {
+    input.kind = Kind::Number;
+    input.number = number_from(fields[1]);
+  } else if (kind == "host") {
+    input.kind = Kind::HostArgument;
+    input.view.buffer = py::cast<std::uint32_t>(fields[1]);
+  } else {
+    throw InvalidArgument(str("no kind of input is called ", kind));
+  }
+  return input;
+}
+
+/// (op, compute, result, may_fault, sizes, reduced, inputs, output); an op that reduces is called "reduce.sum", ….
+ProgramStep step_from(const py::tuple& fields) {
+  static constexpr std::string_view kReduce = "reduce.";
+  const auto name = py::cast<std::string>(fields[0]);
+  ProgramStep step;
+  if (name.starts_with(kReduce)) step.reduction = reduction_named(name.substr(kReduce.size()));
+  else step.op = kernels::op_named(name);
+  step.compute = type_named(fields[1]);
+  step.result = type_named(fields[2]);
+  step.may_fault = py::cast<bool>(fields[3]);
+  step.sizes = py::cast<engine::TableIndices>(fields[4]);
+  step.reduced = py::cast<std::uint32_t>(fields[5]);
+  for (const py::handle& input : fields[6])
+    step.inputs.push_back(input_from(py::reinterpret_borrow<py::tuple>(input)));
+  step.output = view_from(fields[7]);
+  return step;
+}
+
+/// (name, arguments, table, given, temporaries, steps)
+std::shared_ptr<KernelProgram> prepare_kernel(const py::tuple& fields) {
+  ProgramText text;
+  text.name = py::cast<std::string>(fields[0]);
+  text.arguments = py::cast<std::vector<bool>>(fields[1]);
+  text.table = py::cast<std::vector<std::int64_t>>(fields[2]);
+  text.given = py::cast<std::size_t>(fields[3]);
+  for (const py::handle& entry : fields[4]) {
+    const auto temporary = py::reinterpret_borrow<py::tuple>(entry);
+    text.temporaries.push_back(
+        {type_named(temporary[0]), py::cast<engine::TableIndices>(temporary[1])});
+  }
+  for (const py::handle& step : fields[5])
+    text.steps.push_back(step_from(py::reinterpret_borrow<py::tuple>(step)));
+  return std::make_shared<KernelProgram>(std::move(text));
+}
+
+/// launch_jobplan(kernel, *tensors, *numbers)
+void launch(KernelProgram& kernel, const py::args& arguments) {
+  c10::SmallVector<at::Tensor, 8> tensors;
+  c10::SmallVector<std::int64_t, 8> given;
+  for (const py::handle& argument : arguments) {
+    if (THPVariable_Check(argument.ptr())) tensors.push_back(THPVariable_Unpack(argument.ptr()));
+    else given.push_back(py::cast<std::int64_t>(argument));
+  }
+  const py::gil_scoped_release released;
+  kernel.launch({tensors.data(), tensors.size()}, {given.data(), given.size()});
+}
+
+at::Tensor empty_strided(const std::vector<std::int64_t>& sizes,
+                         const std::vector<std::int64_t>& strides, const py::object& dtype,
+                         c10::DeviceIndex device) {
+  const auto type = reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type;
+  return engine::empty_strided(sizes, strides, type, {c10::DeviceType::PrivateUse1, device});
+}
+
+}  // namespace
+
+void bind_compiled(py::module_& module) {
+  py::class_<KernelProgram, std::shared_ptr<KernelProgram>>(
+      module, "PreparedKernel", "A compiled kernel; calling it records its operations.")
+      .def_property_readonly("name", &KernelProgram::name)
+      .def("__call__", &launch);
+  module.def("prepare_kernel", &prepare_kernel, "A kernel from its program, once per artifact.");
+  module.def("launch_jobplan", &launch, "Records a prepared kernel's operations.");
+  module.def("empty_strided", &empty_strided, "A new tensor, for wrappers of compiled code.");
+}
+
+}  // namespace spyre::python

@@ -1,0 +1,100 @@
+"""A kernel while it grows: its buffers, its temporaries, its operations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import sympy
+import torch
+from torch._inductor.codegen.wrapper import pexpr
+from torch._inductor.virtualized import V
+
+from .kernel_spec import Arg, Extent, HostArg, KernelSpec, OpSpec, Temporary, TensorArg
+from .op_names import NATIVE_TYPES
+
+
+def real_name(name: str) -> str:
+    """The buffer that a name's writes end in: a mutation's own buffer is what it mutates."""
+    return str(V.graph.scheduler.mutation_real_name.get(name, name))
+
+
+class KernelBuilder:
+    """Collects operations over buffers. Names in `local` are written and read by this kernel alone: temporaries."""
+
+    def __init__(self, arguments: Sequence[str], local: Iterable[str]) -> None:
+        self._arguments = {name: place for place, name in enumerate(arguments)}
+        self._local: dict[str, int] = dict.fromkeys(local, -1)
+        self._temporaries: list[Temporary | None] = []
+        self._symbols: dict[str, None] = {}
+        self.ops: list[OpSpec] = []
+
+    def extent(self, expression: sympy.Expr | int) -> Extent:
+        """As a KernelSpec has it; notes the symbols."""
+        simple = V.graph.sizevars.simplify(sympy.sympify(expression))
+        if simple.is_Integer:
+            return int(simple)
+        self._symbols |= dict.fromkeys(sorted(str(symbol) for symbol in simple.free_symbols))
+        return str(pexpr(simple))
+
+    def extents(self, expressions: Iterable[sympy.Expr | int]) -> tuple[Extent, ...]:
+        return tuple(self.extent(expression) for expression in expressions)
+
+    def buffer(self, name: str) -> int:
+        """Number of a named buffer of the graph."""
+        if name not in self._local:
+            return self._arguments[name]
+        if self._local[name] < 0:
+            layout = V.graph.get_buffer(name).get_layout()
+            self._local[name] = self.temporary(layout.dtype, [layout.storage_size()])
+        return self._local[name]
+
+    def temporary(self, dtype: torch.dtype, sizes: Iterable[sympy.Expr | int]) -> int:
+        """Number of a new temporary."""
+        self._temporaries.append(Temporary(NATIVE_TYPES[dtype], self.extents(sizes)))
+        return len(self._arguments) + len(self._temporaries) - 1
+
+    def redirect(self, step: int, output: TensorArg) -> None:
+        """Lets a step write elsewhere; who reads what it wrote reads there."""
+        before = self.ops[step].output
+        self.ops[step] = dataclasses.replace(self.ops[step], output=output)
+        for later in range(step + 1, len(self.ops)):
+            args = tuple(output if arg == before else arg for arg in self.ops[later].args)
+            self.ops[later] = dataclasses.replace(self.ops[later], args=args)
+        self._temporaries[before.buffer - len(self._arguments)] = None
+
+    def is_temporary(self, arg: TensorArg) -> bool:
+        """Whether a window is of a step's own temporary, not of a buffer with a name."""
+        return arg.buffer >= len(self._arguments) and arg.buffer not in self._local.values()
+
+    def finish(self, name: str) -> KernelSpec:
+        """The kernel, without temporaries that nothing uses any more."""
+        count = len(self._arguments)
+        kept = [place for place, temporary in enumerate(self._temporaries) if temporary is not None]
+        numbers = {count + place: count + number for number, place in enumerate(kept)}
+
+        def renumbered(arg: Arg) -> Arg:
+            if isinstance(arg, (TensorArg, HostArg)):
+                return dataclasses.replace(arg, buffer=numbers.get(arg.buffer, arg.buffer))
+            return arg
+
+        ops = []
+        for op in self.ops:
+            output = renumbered(op.output)
+            assert isinstance(output, TensorArg)
+            ops.append(dataclasses.replace(op, args=tuple(map(renumbered, op.args)), output=output))
+        return KernelSpec(
+            name=name,
+            arguments=tuple(self._arguments),
+            on_device=tuple(is_on_device(argument) for argument in self._arguments),
+            symbols=tuple(self._symbols),
+            temporaries=tuple(t for t in self._temporaries if t is not None),
+            ops=tuple(ops),
+        )
+
+
+def is_on_device(name: str) -> bool:
+    """Whether a buffer is on a card; otherwise it is on the host."""
+    buffer = V.graph.try_get_buffer(name)
+    device = buffer.get_device() if buffer is not None else V.graph.constants[name].device
+    return device is not None and device.type == "spyre"

@@ -1,0 +1,88 @@
+"""KernelSpec: one compiled kernel as data. Its source text, in generated wrappers, is its repr.
+
+Extents, strides and offsets are integers, or expressions in the graph's symbols as Python text ("8*s0").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Extent = int | str
+
+
+@dataclass(frozen=True)
+class TensorArg:
+    """A strided window of a buffer. Arguments are numbered first, then temporaries."""
+
+    buffer: int
+    dtype: str
+    offset: Extent
+    strides: tuple[Extent, ...]
+
+
+@dataclass(frozen=True)
+class ConstantArg:
+    """A number."""
+
+    value: float | int | bool
+
+
+@dataclass(frozen=True)
+class HostArg:
+    """The value of an argument that is a number on the host."""
+
+    buffer: int
+
+
+@dataclass(frozen=True)
+class IotaArg:
+    """An int64 for each point of the iteration space: offset + sum of coordinate * stride."""
+
+    offset: Extent
+    strides: tuple[Extent, ...]
+
+
+Arg = TensorArg | ConstantArg | HostArg | IotaArg
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """One operation of the op table, or a reduction ("reduce.sum"), over an iteration space."""
+
+    op: str
+    compute: str
+    result: str
+    iteration_space: tuple[Extent, ...]
+    args: tuple[Arg, ...]
+    output: TensorArg
+    reduced: tuple[int, ...] = ()  # dimensions of the iteration space
+    may_fault: bool = False
+
+
+@dataclass(frozen=True)
+class Temporary:
+    """What one operation leaves for later ones of the same kernel."""
+
+    dtype: str
+    sizes: tuple[Extent, ...]
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel: which buffers it is called with, and what it does with them, in order."""
+
+    name: str
+    arguments: tuple[str, ...]  # names in the wrapper
+    on_device: tuple[bool, ...]  # by argument; the others are numbers on the host
+    symbols: tuple[str, ...]  # of the graph, in the order in which a call gives them
+    temporaries: tuple[Temporary, ...]
+    ops: tuple[OpSpec, ...] = field(default=())
+
+    def source(self) -> str:
+        """The expression that generated code contains."""
+        ops = "".join(f"        {op!r},\n" for op in self.ops)
+        return (
+            f"KernelSpec(\n    name={self.name!r},\n    arguments={self.arguments!r},\n"
+            f"    on_device={self.on_device!r},\n    symbols={self.symbols!r},\n"
+            f"    temporaries={self.temporaries!r},\n    ops=(\n{ops}    ),\n)"
+        )

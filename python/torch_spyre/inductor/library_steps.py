@@ -1,0 +1,89 @@
+"""Which operators of a graph stay calls of themselves: all that are no loops over the op table.
+
+They are recorded by the eager engine, as library operations or on the host, between the kernels of the same trace.
+The choice is positive: an operator that nobody listed stays a call, which eager code has shown to work.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pathlib
+from typing import Any
+
+import torch
+from torch._inductor.custom_graph_pass import CustomGraphModulePass
+
+from .op_names import NATIVE_TYPES, aten_overloads
+
+# Operators that Inductor turns into loops without a row in the op table.
+_REDUCTIONS = ["all", "all.dim", "all.dims", "amax", "amin", "any", "any.dim", "any.dims", "argmax", "argmin"]
+_TOTALS = ["max", "mean", "mean.dim", "min", "prod", "prod.dim_int", "sum", "sum.dim_IntList"]
+_FILLS = ["fill.Scalar", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones", "ones_like", "scalar_tensor"]
+_EMPTY = ["empty.memory_format", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like"]
+_POSITIONS = ["arange", "tril", "triu", "where.Scalar", "where.ScalarOther", "where.ScalarSelf"]
+_COPIES = ["_to_copy", "clone", "copy", "copy_", "detach", "expand_as", "lift_fresh_copy"]
+_LOOPS = frozenset(_REDUCTIONS + _TOTALS + _FILLS + _EMPTY + _POSITIONS + _COPIES)
+# Of Inductor's own operators, those that read where data says.
+_GATHERS = frozenset(["_low_memory_max_pool_with_offsets", "_low_memory_max_pool_offsets_to_indices"])
+
+
+class LibrarySteps(CustomGraphModulePass):
+    """Marks nodes for Inductor's own fallback, just before lowering."""
+
+    def __call__(self, gm: torch.fx.GraphModule) -> None:
+        for node in gm.graph.nodes:
+            if node.op == "call_function" and stays_a_call(node):
+                node.meta["should_fallback"] = True
+
+    def uuid(self) -> str:
+        """Compiled graphs on disk are of this choice."""
+        here = pathlib.Path(__file__).parent
+        text = b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))
+        return hashlib.sha256(text).hexdigest()
+
+
+def stays_a_call(node: torch.fx.Node) -> bool:
+    """Whether an operator on the device is none that becomes loops."""
+    target = node.target
+    results = _tensors(node.meta.get("val"))
+    on_device = results and all(result.device.type == "spyre" for result in results)
+    if not isinstance(target, torch._ops.OpOverload) or not on_device:
+        return False
+    if target.namespace != "aten":
+        return target.namespace == "prims" and _name(target) in _GATHERS
+    if _is_view(target) or target._schema.name.startswith("aten::_foreach_"):
+        return False
+    return not _has_loops(target, results, [t for arg in node.all_input_nodes for t in _tensors(arg.meta.get("val"))])
+
+
+def _has_loops(target: torch._ops.OpOverload, results: list[torch.Tensor], inputs: list[torch.Tensor]) -> bool:
+    """Whether an operator becomes loops with these inputs."""
+    if any(tensor.device.type != "spyre" and tensor.dim() > 0 for tensor in inputs):
+        return target in (torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default)
+    native = all(tensor.dtype in NATIVE_TYPES for tensor in (*results, *inputs))
+    return native and _name(target) in _loops()
+
+
+@functools.cache
+def _loops() -> frozenset[str]:
+    return _LOOPS | aten_overloads()
+
+
+def _name(target: torch._ops.OpOverload) -> str:
+    """As the op table writes it: no overload name where it is "default"."""
+    name = target._schema.name.partition("::")[2]
+    return name if target._overloadname == "default" else f"{name}.{target._overloadname}"
+
+
+def _is_view(target: torch._ops.OpOverload) -> bool:
+    """Whether results share memory with arguments, which the loops' indices express."""
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in target._schema.returns)
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for entry in value for tensor in _tensors(entry)]
+    return []

@@ -1,0 +1,107 @@
+"""Lowerings of the device's own: where Inductor's would give other bits than eager code, or no loops over the op table.
+
+Graphs of other devices keep theirs: for them these give None, upon which Inductor goes on with its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._inductor import config, ir, lowering
+from torch._inductor.utils import sympy_product
+from torch._inductor.virtualized import ops
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND
+
+aten = torch.ops.aten
+prims = torch.ops.prims
+
+# Made from views that are written to, after LibrarySteps has run. As loops they would read outside of their source.
+_SCATTERS = (
+    aten.as_strided_scatter.default,
+    aten.diagonal_scatter.default,
+    aten.select_scatter.default,
+    aten.slice_scatter.default,
+)
+# Kept whole: a short one unrolled would round at each step, a long one in two layers after the first.
+_REDUCTIONS = (
+    aten.amax.default,
+    aten.amin.default,
+    aten.any.default,
+    aten.any.dim,
+    aten.any.dims,
+    aten.argmax.default,
+    aten.argmin.default,
+    aten.prod.default,
+    aten.prod.dim_int,
+    aten.sum.default,
+    aten.sum.dim_IntList,
+)
+
+_own: dict[Any, Callable[..., Any]] = {}
+
+
+def register_lowerings() -> None:
+    """Offers all of them to Inductor; a lowering that a user registered stays."""
+    for op in _SCATTERS:
+        _offer(op, lowering.fallback_handler(op, add_to_fallback_set=False))
+    for op in _REDUCTIONS:
+        _offer(op, _whole(lowering.lowerings[op]))
+    _offer(aten.clone.default, _realized(lowering.lowerings[aten.clone.default]))
+    for op in (aten.div.Tensor, aten.mean.default, aten.mean.dim):
+        _offer(op, _own[op])
+
+
+def _offer(op: torch._ops.OpOverload, function: Callable[..., Any]) -> None:
+    def lower(x: Any, *args: Any, **kwargs: Any) -> Any:
+        on_spyre = isinstance(x, ir.TensorBox) and x.get_device_or_error().type == "spyre"
+        return function(x, *args, **kwargs) if on_spyre else None
+
+    lowering.user_lowerings.setdefault(op, lower)
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    def lower(*args: Any, **kwargs: Any) -> Any:
+        with config.patch(unroll_reductions_threshold=1, split_reductions=False):
+            return function(*args, **kwargs)
+
+    return lower
+
+
+def _realized(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy stays one: reshapes upon reshapes of something strided would leave indices that are not affine."""
+
+    def lower(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        result.realize()
+        return result
+
+    return lower
+
+
+@lowering.register_lowering(
+    [aten.div.Tensor],
+    broadcast=True,
+    type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND.INT_TO_FLOAT,
+    lowering_dict=_own,
+)
+def _divide(x: Any, y: Any) -> Any:
+    """A division, also by a constant: the product with its reciprocal is another number."""
+    return lowering.make_pointwise(ops.truediv)(x, y)
+
+
+@lowering.register_lowering([aten.mean.default, aten.mean.dim], lowering_dict=_own)
+def _mean(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+    """Divides the sum before it is rounded, as eager code does."""
+    sizes = x.get_size()
+    result = dtype or x.get_dtype()
+    total = _whole(lowering.make_reduction("sum", override_return_dtype=torch.float64))(
+        lowering.to_dtype(x, result), dim, keepdim
+    )
+    reduced = lowering._validate_reduction_axis(x, dim)
+    number = ir.IndexingConstant(
+        index=sympy_product(sizes[d] for d in reduced), dtype=torch.float64, device=x.get_device()
+    )
+    count = ir.ExpandView.create(number, list(total.get_size()))
+    return lowering.to_dtype(lowering.make_pointwise(ops.truediv)(total, count), result)

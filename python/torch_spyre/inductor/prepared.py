@@ -1,0 +1,74 @@
+"""From a KernelSpec to what generated code calls: prepared once, launched at every call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._engine import engine
+from .kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, TensorArg
+
+__all__ = ["prepare_kernel"]
+
+
+def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
+    """The call of a kernel: launch(*tensors, *symbols)."""
+    extents = dict.fromkeys(_extents(spec))
+    expressions = [extent for extent in extents if isinstance(extent, str)]
+    constants = [extent for extent in extents if isinstance(extent, int)]
+    table: list[Extent] = [*expressions, *constants]
+    places = {extent: place for place, extent in enumerate(table)}
+    temporaries = [(t.dtype, [places[size] for size in t.sizes]) for t in spec.temporaries]
+    steps = [_step(op, places) for op in spec.ops]
+    numbers = [0] * len(expressions) + constants
+    kernel = engine().prepare_kernel((spec.name, list(spec.on_device), numbers, len(expressions), temporaries, steps))
+    launch = functools.partial(engine().launch_jobplan, kernel)
+    return _with_numbers(launch, spec.symbols, expressions) if spec.symbols else launch
+
+
+def _with_numbers(launch: Callable[..., None], symbols: tuple[str, ...], expressions: list[str]) -> Callable[..., None]:
+    """A call with the graph's symbols, as one with the numbers that the program wants. Both are text of our making."""
+    text = f"lambda {', '.join(symbols)}: ({''.join(f'{expression}, ' for expression in expressions)})"
+    numbers: Callable[..., tuple[int, ...]] = eval(text, {"min": min, "max": max, "abs": abs})
+    count = len(symbols)
+
+    def launch_with_numbers(*arguments: Any) -> None:
+        launch(*arguments[:-count], *numbers(*arguments[-count:]))
+
+    return launch_with_numbers
+
+
+def _extents(spec: KernelSpec) -> Iterator[Extent]:
+    """All integers of a kernel, in order of appearance."""
+    for temporary in spec.temporaries:
+        yield from temporary.sizes
+    for op in spec.ops:
+        yield from op.iteration_space
+        for arg in (*op.args, op.output):
+            if isinstance(arg, (TensorArg, IotaArg)):
+                yield arg.offset
+                yield from arg.strides
+
+
+def _step(op: OpSpec, places: dict[Extent, int]) -> tuple[Any, ...]:
+    """The fields in the order in which bind_compiled.cpp reads them."""
+    sizes = [places[size] for size in op.iteration_space]
+    inputs = [_input(arg, places) for arg in op.args]
+    mask = sum(1 << dim for dim in op.reduced)
+    return op.op, op.compute, op.result, op.may_fault, sizes, mask, inputs, _view(op.output, places)
+
+
+def _view(arg: TensorArg, places: dict[Extent, int]) -> tuple[Any, ...]:
+    return arg.buffer, arg.dtype, places[arg.offset], [places[stride] for stride in arg.strides]
+
+
+def _input(arg: Arg, places: dict[Extent, int]) -> tuple[Any, ...]:
+    if isinstance(arg, TensorArg):
+        return ("view", *_view(arg, places))
+    if isinstance(arg, IotaArg):
+        return "iota", places[arg.offset], [places[stride] for stride in arg.strides]
+    if isinstance(arg, HostArg):
+        return "host", arg.buffer
+    assert isinstance(arg, ConstantArg)
+    return "number", arg.value

@@ -1,0 +1,32 @@
+"""What does not compile says what, where, and what to do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from torch_spyre.inductor import loop_program
+
+
+def without_erf(x: torch.Tensor) -> torch.Tensor:
+    return torch.erf(x) * 2
+
+
+def test_unsupported_loops_name_operator_line_and_remedy(monkeypatch) -> None:
+    monkeypatch.setattr(loop_program, "row_for", lambda *_: None)
+    with pytest.raises(Exception, match=re.escape("torch.compile on spyre: there are no operations for")) as raised:
+        torch.compile(without_erf)(torch.randn(8, device="spyre"))
+    message = str(raised.value)
+    assert "the op 'erf' of torch.float32" in message
+    assert "aten.erf.default" in message
+    assert "test_errors.py" in message
+    assert "torch._dynamo.disable" in message
+
+
+def test_faults_are_raised_as_by_eager_code() -> None:
+    x, zero = torch.ones(3, dtype=torch.int32, device="spyre"), torch.zeros(3, dtype=torch.int32, device="spyre")
+    compiled = torch.compile(lambda x, y: x // y + 1)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        compiled(x, zero).cpu()
+    assert compiled(x, x).cpu().tolist() == [2, 2, 2]

@@ -1,0 +1,54 @@
+"""Sizes are numbers of a call: from the second on nothing compiles, neither graphs nor kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch._dynamo.utils import counters
+
+
+def program(x: torch.Tensor, weight: torch.Tensor) -> Any:
+    hidden = F.layer_norm((x * 2 + 1).relu() @ weight, (8,))
+    return hidden.transpose(0, 1).reshape(-1, 4).sum(1), F.softmax(hidden, -1), hidden.mean()
+
+
+def test_two_graphs_serve_all_sizes() -> None:
+    weight = torch.randn(8, 8, device="spyre")
+    compiled = torch.compile(program)
+    counters.clear()
+    for size in (3, 5, 6, 17, 64, 9):
+        x = torch.randn(size, 8, device="spyre")
+        for ours, theirs in zip(compiled(x, weight), program(x, weight), strict=True):
+            torch.testing.assert_close(ours.cpu(), theirs.cpu(), rtol=1e-5, atol=1e-6)
+    assert counters["stats"]["unique_graphs"] == 2
+
+
+def test_a_new_size_compiles_no_kernel() -> None:
+    compiled = torch.compile(lambda x: ((x * 2 + 1).relu().sum(-1, keepdim=True) * x).exp(), dynamic=True)
+    for size in (8, 16):
+        compiled(torch.randn(size, 2 * size, device="spyre")).cpu()
+    torch.spyre.reset_stats()
+    for size in (24, 40, 56):
+        compiled(torch.randn(size, 2 * size, device="spyre")).cpu()
+    assert torch.spyre.stats()["kernel_cache"]["misses"] == 0
+
+
+def test_a_graph_is_compiled_once() -> None:
+    compiled = torch.compile(lambda x: x * 2 + 1)
+    counters.clear()
+    for _ in range(5):
+        compiled(torch.randn(4, device="spyre"))
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_a_changed_number_compiles_no_kernel() -> None:
+    compiled = torch.compile(lambda x, rate: x * rate + 1)
+    x = torch.randn(64, device="spyre")
+    for rate in (0.5, 0.25):
+        compiled(x, rate).cpu()
+    torch.spyre.reset_stats()
+    found = compiled(x, 0.125).cpu()
+    assert torch.spyre.stats()["kernel_cache"]["misses"] == 0
+    assert torch.equal(found, (x * 0.125 + 1).cpu())
