@@ -75,11 +75,12 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
     DeviceEntry& entry = Runtime::get().entry(index_of(device));
-    return as_torch(entry.index, entry.streams.next_shared(high_priority));
+    return as_torch(entry.index,
+                    entry.streams.next(high_priority ? StreamPool::kHigh : StreamPool::kNormal));
   }
   c10::Stream getNewStream(c10::Device device, int priority) const override {
     DeviceEntry& entry = Runtime::get().entry(index_of(device));
-    return as_torch(entry.index, entry.streams.create(priority));
+    return as_torch(entry.index, entry.streams.next(priority));
   }
   c10::Stream exchangeStream(c10::Stream stream) const override {
     return as_torch(stream.device_index(),

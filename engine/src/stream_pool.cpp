@@ -1,30 +1,28 @@
-// spyre/engine/stream_pool.cpp — shared streams are created one by one until the ring is full.
+// spyre/engine/stream_pool.cpp — streams are created one by one until the ring is full.
 #include "spyre/engine/stream_pool.h"
 
-#include <algorithm>
-
 namespace spyre::engine {
+namespace {
 
-StreamId StreamPool::create_locked(int priority) {
-  const int clamped = std::clamp(priority, kHigh, kNormal);
-  const StreamId stream = device_.create_stream(clamped);
-  priorities_.emplace(stream, clamped);
+/// How many streams there are, by kind: upstream's numbers.
+constexpr std::array<std::size_t, 3> kStreams = {32, 32, 4};
+
+}  // namespace
+
+StreamId StreamPool::create(Kind kind, std::size_t index) {
+  if (kind == Kind::Host) return device_.host_stream(static_cast<std::uint32_t>(index));
+  return device_.create_stream(kind == Kind::High ? kHigh : kNormal);
+}
+
+StreamId StreamPool::next(Kind kind) {
+  const Lock lock(mutex_);
+  const auto which = static_cast<std::size_t>(kind);
+  Ring& ring = rings_[which];
+  if (ring.streams.size() == kStreams[which]) return ring.streams[ring.next++ % kStreams[which]];
+  const StreamId stream = create(kind, ring.streams.size());
+  priorities_.emplace(stream, kind == Kind::High ? kHigh : kNormal);
+  ring.streams.push_back(stream);
   return stream;
-}
-
-StreamId StreamPool::create(int priority) {
-  const Lock lock(mutex_);
-  return create_locked(priority);
-}
-
-StreamId StreamPool::next_shared(bool high_priority) {
-  const Lock lock(mutex_);
-  Ring& ring = shared_[high_priority ? 1 : 0];
-  if (ring.streams.size() < kShared) {
-    ring.streams.push_back(create_locked(high_priority ? kHigh : kNormal));
-    return ring.streams.back();
-  }
-  return ring.streams[ring.next++ % kShared];
 }
 
 int StreamPool::priority(StreamId stream) const {

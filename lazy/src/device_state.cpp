@@ -69,6 +69,15 @@ void Device::State::add_stream(StreamId id) {
   stream_of[id.value] = streams.back().get();
 }
 
+StreamId Device::State::open_stream(Lock& lock, StreamId id) {
+  add_stream(id);
+  // What was launched while there was one stream does not say what it touches.
+  lock.unlock();
+  card.drain_all();
+  lock.lock();
+  return id;
+}
+
 StreamState& Device::State::stream(StreamId id) {
   if (id.value >= stream_of.size() || stream_of[id.value] == nullptr)
     throw InvalidArgument(str("stream: there is no stream ", id));

@@ -23,6 +23,8 @@ struct Device::State {
   ~State();
 
   void add_stream(StreamId id) SPYRE_REQUIRES(mutex);
+  /// add_stream for one that is not the first. Gives the lock up.
+  StreamId open_stream(Lock& lock, StreamId id) SPYRE_REQUIRES(mutex);
   StreamState& stream(StreamId id) SPYRE_REQUIRES(mutex);
 
   /// With one outside owner.

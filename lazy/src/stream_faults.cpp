@@ -32,6 +32,11 @@ std::optional<Fault> StreamFaults::take() {
   return std::exchange(first_, std::nullopt);
 }
 
+bool StreamFaults::any() const {
+  const Lock lock(mutex_);
+  return first_.has_value();
+}
+
 void raise(const Fault& fault, const SourceText& text) {
   const auto message = [&](const std::exception& e) {
     const std::string place = fault.source != 0 && text ? text(fault.source) : std::string();

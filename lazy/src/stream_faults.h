@@ -26,9 +26,10 @@ class StreamFaults {
  public:
   void note(Fault fault);
   std::optional<Fault> take();
+  bool any() const;
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::optional<Fault> first_ SPYRE_GUARDED_BY(mutex_);
 };
 

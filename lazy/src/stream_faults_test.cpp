@@ -21,10 +21,13 @@ template <class E> std::string raised(const Fault& fault) {
 
 TEST(StreamFaults, FirstWinsAndIsTakenOnce) {
   StreamFaults faults;
+  EXPECT_FALSE(faults.any());
   EXPECT_FALSE(faults.take());
   faults.note(fault_of<IndexOutOfRange>("first"));
+  EXPECT_TRUE(faults.any());
   faults.note(fault_of<DeviceFault>("second"));
   EXPECT_EQ(raised<IndexOutOfRange>(*faults.take()), "index: first");
+  EXPECT_FALSE(faults.any());
   EXPECT_FALSE(faults.take());
 }
 

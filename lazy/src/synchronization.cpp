@@ -1,4 +1,5 @@
 // spyre/lazy/synchronization.cpp — flushing on request, waiting, streams and events.
+#include <algorithm>
 #include <vector>
 
 #include "device_state.h"
@@ -38,12 +39,25 @@ void Device::synchronize_all(FlushReason reason) {
 StreamId Device::create_stream(int priority) {
   State& d = *state_;
   Lock lock(d.mutex);
-  const StreamId id = d.card.create_stream(priority);
-  d.add_stream(id);
-  // What was launched while there was one stream does not say what it touches.
-  lock.unlock();
-  d.card.drain_all();
-  return id;
+  return d.open_stream(lock, d.card.create_stream(priority));
+}
+
+StreamId Device::host_stream(std::uint32_t index) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  return d.open_stream(lock, d.card.host_stream(index));
+}
+
+bool Device::faulted(StreamId stream) const {
+  State& d = *state_;
+  const Lock lock(d.mutex);
+  return d.stream(stream).faults.any();
+}
+
+bool Device::faulted() const {
+  State& d = *state_;
+  const Lock lock(d.mutex);
+  return std::ranges::any_of(d.streams, [](const auto& s) { return s->faults.any(); });
 }
 
 TimelinePoint Device::record_event(StreamId stream) {

@@ -57,6 +57,18 @@ int stream_priority(c10::DeviceIndex device, std::uint32_t stream) {
                      : Runtime::get().entry(device).streams.priority(StreamId{stream});
 }
 
+std::uint32_t host_stream(c10::DeviceIndex device) {
+  return Runtime::get().entry(device).streams.next(engine::StreamPool::Kind::Host).value;
+}
+
+bool stream_faulted(c10::DeviceIndex device, std::uint32_t stream) {
+  return Runtime::running() != nullptr && Runtime::get().device(device).faulted(StreamId{stream});
+}
+
+bool device_faulted(c10::DeviceIndex device) {
+  return Runtime::running() != nullptr && Runtime::get().device(device).faulted();
+}
+
 double elapsed_milliseconds(std::uintptr_t first, std::uintptr_t second) {
   return engine::modelled_milliseconds_between(reinterpret_cast<void*>(first),
                                                reinterpret_cast<void*>(second));
@@ -93,6 +105,10 @@ void bind_runtime(py::module_& module) {
   module.def("empty_cache", &empty_cache, Released(),
              "Drops cached plans, kernels and free memory; bytes given back.");
   module.def("stream_priority", &stream_priority);
+  module.def("host_stream", &host_stream, Released(), "The next of the host's streams.");
+  module.def("stream_faulted", &stream_faulted, Released(),
+             "Whether a stream holds a fault that nobody has been told of.");
+  module.def("device_faulted", &device_faulted, Released(), "The same of any of its streams.");
   module.def("elapsed_milliseconds", &elapsed_milliseconds, Released(),
              "Modelled time between two events, by their event_id.");
   module.def("device_memory", &memory, "The card's own account of its memory.");

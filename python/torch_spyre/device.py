@@ -38,15 +38,41 @@ from .random import (
     set_rng_state_all,
 )
 from .report import report, what_if
+from .state import (
+    SpyreDeviceState,
+    SpyreStreamError,
+    get_device_state,
+    get_downcast_warning,
+    set_downcast_warning,
+    stream_get_error,
+    stream_get_error_string,
+)
 from .stats import device_spec, op_table, reset_stats, save_timeline, stats, timeline
-from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream, synchronize
+from .streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    get_stream_from_pool,
+    host_compute_stream,
+    host_compute_stream_by_id,
+    set_current_stream,
+    set_stream,
+    stream,
+    synchronize,
+)
+from .telemetry import clock_rate, power_draw, temperature, utilization
 
 __all__ = [
     "DeviceProperties",
     "Event",
+    "SpyreDeviceState",
+    "SpyreStreamError",
     "Stream",
     "StreamContext",
     "can_device_access_peer",
+    "clock_rate",
     "config",
     "current_device",
     "current_stream",
@@ -61,8 +87,13 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_device_state",
+    "get_downcast_warning",
     "get_rng_state",
     "get_rng_state_all",
+    "get_stream_from_pool",
+    "host_compute_stream",
+    "host_compute_stream_by_id",
     "init",
     "initial_seed",
     "is_available",
@@ -80,6 +111,7 @@ __all__ = [
     "memory_stats",
     "memory_summary",
     "op_table",
+    "power_draw",
     "random",
     "report",
     "reset_accumulated_memory_stats",
@@ -88,15 +120,21 @@ __all__ = [
     "save_timeline",
     "seed",
     "seed_all",
+    "set_current_stream",
     "set_device",
+    "set_downcast_warning",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
     "stats",
     "stream",
+    "stream_get_error",
+    "stream_get_error_string",
     "streams",
     "synchronize",
+    "temperature",
     "timeline",
+    "utilization",
     "what_if",
 ]
 

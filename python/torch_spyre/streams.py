@@ -14,17 +14,27 @@ __all__ = [
     "StreamContext",
     "current_stream",
     "default_stream",
+    "get_stream_from_pool",
+    "host_compute_stream",
+    "host_compute_stream_by_id",
+    "set_current_stream",
     "set_stream",
     "stream",
     "synchronize",
 ]
 
 
+_HOST_STREAMS = 4
+
+
 class Stream(torch.Stream):
-    """An in-order queue of operations. Its priority (-1 high, 0 normal) orders nothing: a card has one queue."""
+    """An in-order queue of operations, one of 32 of its priority, handed out in turn.
+
+    The priority (-1 high, 0 normal) orders nothing: a card has one queue.
+    """
 
     def __new__(cls, device: DeviceLike = None, priority: int = 0, **existing: Any) -> Stream:
-        """A new stream; with stream_id, device_index and device_type, the one that exists."""
+        """The next stream of the device; with stream_id, device_index and device_type, the one that exists."""
         if existing:
             return super().__new__(cls, **existing)
         return super().__new__(cls, device=torch.device("spyre", device_index(device)), priority=priority)
@@ -69,8 +79,13 @@ class Event(torch.Event):
         return float(engine().elapsed_milliseconds(self.event_id, end_event.event_id))
 
 
+def _existing(index: int, stream_id: int) -> Stream:
+    kind = int(torch._C._autograd.DeviceType.PrivateUse1.value)
+    return Stream(stream_id=stream_id, device_index=index, device_type=kind)
+
+
 def _own(stream: torch.Stream) -> Stream:
-    return Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)
+    return _existing(stream.device_index, stream.stream_id)
 
 
 def current_stream(device: DeviceLike = None) -> Stream:
@@ -80,8 +95,33 @@ def current_stream(device: DeviceLike = None) -> Stream:
 
 def default_stream(device: DeviceLike = None) -> Stream:
     """Stream 0, current unless changed."""
-    kind = int(torch._C._autograd.DeviceType.PrivateUse1.value)
-    return Stream(stream_id=0, device_index=device_index(device), device_type=kind)
+    return _existing(device_index(device), 0)
+
+
+def get_stream_from_pool(device: DeviceLike = None, priority: int = 0) -> Stream:
+    """The next of the device's streams: 32 of each priority, handed out in turn. What Stream() gives as well."""
+    return Stream(device, priority)
+
+
+def host_compute_stream(device: DeviceLike = None) -> Stream:
+    """The next of the streams on which the host prepares launches: four, handed out in turn."""
+    index = device_index(device)
+    return _existing(index, engine().host_stream(index))
+
+
+def host_compute_stream_by_id(stream_id: int, device: DeviceLike = None) -> Stream:
+    """The host's stream with this number (65 to 68)."""
+    found = {stream.id: stream for stream in (host_compute_stream(device) for _ in range(_HOST_STREAMS))}
+    if stream_id not in found:
+        raise ValueError(f"host_compute_stream_by_id: expected one of {sorted(found)}; got {stream_id}")
+    return found[stream_id]
+
+
+def set_current_stream(stream: torch.Stream) -> Stream:
+    """Makes a stream the thread's current one on its device; the one before."""
+    previous = current_stream(stream.device)
+    set_stream(stream)
+    return previous
 
 
 def set_stream(stream: torch.Stream | None) -> None:

@@ -53,6 +53,46 @@ def test_priorities():
     assert torch.spyre.Stream().priority == 0
 
 
+def test_streams_are_handed_out_in_turn():
+    """PyTorch never gives a stream back: a loop that asks for one each time must not make more and more."""
+    assert len({torch.spyre.Stream().id for _ in range(200)}) == 32
+    assert {torch.spyre.get_stream_from_pool(priority=-1).id for _ in range(64)} == set(range(33, 65))
+    assert len({torch.Stream("spyre").stream_id for _ in range(200)}) == 32
+
+
+def test_the_streams_of_the_host():
+    found = {torch.spyre.host_compute_stream().id for _ in range(8)}
+    assert found == {65, 66, 67, 68}
+    stream = torch.spyre.host_compute_stream_by_id(66)
+    with stream:
+        x = torch.ones(10, device="spyre") + 1
+    assert torch.spyre.set_current_stream(stream) == torch.spyre.default_stream()
+    assert torch.spyre.set_current_stream(torch.spyre.default_stream()) == stream
+    assert x.sum().item() == 20
+    with pytest.raises(ValueError, match="65"):
+        torch.spyre.host_compute_stream_by_id(3)
+
+
+def test_a_stream_tells_of_its_fault_until_it_is_raised():
+    errors, states = torch.spyre.SpyreStreamError, torch.spyre.SpyreDeviceState
+    stream = torch.spyre.Stream()
+    assert torch.spyre.stream_get_error(stream) is errors.Success
+    assert torch.spyre.get_device_state() is states.Ok
+    event = torch.spyre.Event()
+    with stream:
+        kept = torch.ones(3, device="spyre")[torch.tensor([7], device="spyre")]
+        event.record()
+    while not event.query():
+        pass
+    assert torch.spyre.stream_get_error(stream) is errors.Shutdown
+    assert "raises" in torch.spyre.stream_get_error_string(errors.Shutdown)
+    assert torch.spyre.get_device_state() is states.StreamError
+    with pytest.raises(IndexError):
+        stream.synchronize()
+    assert torch.spyre.stream_get_error(stream) is errors.Success
+    del kept
+
+
 def test_work_on_two_streams_is_ordered_by_data():
     stream = torch.spyre.Stream()
     x = torch.arange(1000.0, device="spyre")

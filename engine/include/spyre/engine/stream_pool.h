@@ -1,4 +1,4 @@
-// spyre/engine/stream_pool.h — the streams of one card: a few shared ones by priority, and new ones on request.
+// spyre/engine/stream_pool.h — the streams of one card: a few of each kind, handed out in turn.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace spyre::engine {
 
-/// Streams live as long as the card. Internally synchronized.
+/// PyTorch never says that a stream is not needed any more, so there are only so many: who asks for
+/// more gets one that others use, as with torch.cuda. Streams live as long as the card. Internally
+/// synchronized.
 class StreamPool {
  public:
-  static constexpr std::size_t kShared =
-      32;  // per priority; handed out in turn, as torch.cuda does
+  enum class Kind : std::uint8_t { Normal, High, Host };
   static constexpr int kHigh = -1, kNormal = 0;
 
   explicit StreamPool(lazy::Device& device) : device_(device) {}
 
-  StreamId create(int priority) SPYRE_EXCLUDES(mutex_);
-  StreamId next_shared(bool high_priority) SPYRE_EXCLUDES(mutex_);
+  StreamId next(Kind kind) SPYRE_EXCLUDES(mutex_);
+  StreamId next(int priority) { return next(priority < 0 ? Kind::High : Kind::Normal); }
   int priority(StreamId stream) const SPYRE_EXCLUDES(mutex_);
   bool exists(StreamId stream) const SPYRE_EXCLUDES(mutex_);
 
@@ -30,11 +31,11 @@ class StreamPool {
     std::vector<StreamId> streams;
     std::size_t next = 0;
   };
-  StreamId create_locked(int priority) SPYRE_REQUIRES(mutex_);
+  StreamId create(Kind kind, std::size_t index) SPYRE_REQUIRES(mutex_);
 
   lazy::Device& device_;
   mutable Mutex mutex_;
-  std::array<Ring, 2> shared_ SPYRE_GUARDED_BY(mutex_);  // normal, high
+  std::array<Ring, 3> rings_ SPYRE_GUARDED_BY(mutex_);  // by kind
   std::unordered_map<StreamId, int> priorities_ SPYRE_GUARDED_BY(mutex_);
 };
 

@@ -107,6 +107,11 @@ class Device {
   void synchronize_all(FlushReason reason = FlushReason::Synchronize);
 
   StreamId create_stream(int priority = 0);
+  /// The stream of the host's worker `index` (0 to 7), which the card keeps for launches too.
+  StreamId host_stream(std::uint32_t index);
+  /// Whether the stream, or any, holds a fault that nobody has been told of. Waits for nothing.
+  bool faulted(StreamId stream) const;
+  bool faulted() const;
   device_sim::TimelinePoint record_event(StreamId stream);
   void wait_event(StreamId stream, device_sim::TimelinePoint point);
   bool reached(device_sim::TimelinePoint point) const;
