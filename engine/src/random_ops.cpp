@@ -5,6 +5,7 @@
 #include <ATen/Functions.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/Operators.h>
+#include <ATen/native/TensorFactories.h>
 
 #include <array>
 #include <cmath>
@@ -194,6 +195,10 @@ Tensor& random_below(Tensor& self, std::int64_t to, Generator generator) {
 /// The order that sorts random keys.
 Tensor& randperm(std::int64_t n, Generator generator, Tensor& out) {
   TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
+  const c10::ScalarType type = out.scalar_type();
+  TORCH_CHECK_NOT_IMPLEMENTED(type != c10::kBool && !c10::isComplexType(type),
+                              "\"randperm\" not implemented for '", type, "'");
+  at::native::check_supported_max_int_with_precision(n, at::empty({0}, type));
   const Tensor keys =
       random_like("random_bits", DType::I64, generator, empty({n}, c10::kLong, out.device()));
   out.resize_({n});
@@ -211,7 +216,8 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
 
 Tensor& geometric(Tensor& self, double p, Generator generator) {
   TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
-  if (!takes(self)) return on_host<ATEN_OP(geometric_)>::call(self, p, kCpuDefault), self;
+  if (!takes(self) || self.scalar_type() == c10::kBool)
+    return on_host<ATEN_OP(geometric_)>::call(self, p, kCpuDefault), self;
   const Tensor waits = random_like("random_exponential_float64", DType::F64, generator, self);
   return self.copy_(apply(words().mul, DType::F64, {waits, -1 / std::log1p(-p)}).ceil_());
 }

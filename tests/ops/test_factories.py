@@ -136,6 +136,7 @@ def test_integers() -> None:
     for dtype in (torch.int8, torch.uint8, torch.int16, torch.int64, torch.bool):
         assert torch.empty(100, dtype=dtype, device="spyre").random_().cpu().dtype == dtype
     same_error(lambda t: t.random_(5, 5), torch.ones(3))
+    same_error(lambda t: t.geometric_(0.5), torch.ones(3, dtype=torch.bool))
 
 
 def test_permutation() -> None:
@@ -143,6 +144,15 @@ def test_permutation() -> None:
     p, q = torch.randperm(1000, device="spyre").cpu(), torch.randperm(1000, device="spyre").cpu()
     assert p.sort().values.tolist() == list(range(1000))
     assert not torch.equal(p, q)
+
+
+@pytest.mark.parametrize(
+    ("count", "dtype"),
+    [(5, torch.bool), (300, torch.uint8), (3000, torch.float16), (5, torch.complex64), (-1, torch.int64)],
+    ids=str,
+)
+def test_a_permutation_that_its_type_does_not_hold(count: int, dtype: torch.dtype) -> None:
+    same_error(lambda t: torch.randperm(count, dtype=dtype, device=t.device), torch.ones(1))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
