@@ -41,6 +41,28 @@ def test_forked_data_loader_workers_leave_the_device_alone(run_python):
     assert child.stdout.strip() == "36.0", child.stderr
 
 
+def test_workers_send_tensors_of_a_card_of_their_own(run_python):
+    code = """
+import pickle, torch
+from multiprocessing.reduction import ForkingPickler
+
+class Tens(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, i):
+        return torch.full((3,), 10.0 * i, device="spyre")
+
+for batch in torch.utils.data.DataLoader(Tens(), batch_size=2, num_workers=1):
+    print(batch.device, batch.sum().item())
+x = torch.arange(6.0, device="spyre").reshape(2, 3)
+both = pickle.loads(ForkingPickler.dumps([x, x[1], torch.ones(0, device="spyre")]))
+both[0].mul_(2)
+print(both[1].tolist(), x.sum().item(), both[2].device)
+"""
+    child = run_python(code, timeout=120)
+    assert child.stdout.splitlines() == ["spyre:0 30.0", "spyre:0 150.0", "[6.0, 8.0, 10.0] 15.0 spyre:0"], child.stderr
+
+
 def test_spawn_works(run_python, tmp_path):
     script = tmp_path / "spawned.py"
     script.write_text(
