@@ -25,6 +25,15 @@ std::uint64_t region_budget(const DeviceSpec& spec) {
   return static_cast<std::uint64_t>(std::max(regions, 2));
 }
 
+/// The bytes of each of `count` regions of at most `span`. The machine's memory may be more than a
+/// card addresses; what was asked for may not.
+Bytes region_length(const DeviceSpec& spec, std::uint64_t count, Bytes span) {
+  if (spec.capacity.count / count > span.count)
+    throw InvalidArgument(str("device memory: asked for ", spec.capacity, "; a card addresses ",
+                              Bytes{span.count * count}, ", ", count, " regions of ", span));
+  return std::min(Bytes{capacity_of(spec).count / count}, span);
+}
+
 /// A piece lies in one region, so small cards get fewer regions rather than small ones.
 std::uint64_t tensor_regions(const DeviceSpec& spec) {
   const std::uint64_t most = region_budget(spec) - 1;
@@ -47,7 +56,7 @@ DeviceMemory::DeviceMemory(const DeviceSpec& spec)
       program_{static_cast<std::uint16_t>(region_budget(spec) - 1)},
       bases_(region_budget(spec)) {
   const std::uint64_t count = tensor_regions(spec);
-  const Bytes length = std::min(Bytes{capacity_of(spec).count / count}, span_);
+  const Bytes length = region_length(spec, count, span_);
   regions_.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     regions_.emplace_back(length, spec.block);

@@ -1,18 +1,28 @@
 // spyre/lazy/plan_dump.cpp — one file per stage of the compiler.
 #include "plan_dump.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include "spyre/base/env.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
 
 namespace spyre::lazy {
 
+void check_dump_directory(const std::string& directory) {
+  if (directory.empty()) return;
+  std::error_code why;
+  std::filesystem::create_directories(directory, why);
+  if (!why && ::access(directory.c_str(), W_OK | X_OK) != 0) why = {errno, std::generic_category()};
+  if (why) reject_env_value(Env::Dump, directory, str("cannot write there (", why.message(), ')'));
+}
+
 PlanDump::PlanDump(std::string directory, std::uint32_t number) {
-  std::error_code ignored;  // the open below tells
-  std::filesystem::create_directories(directory, ignored);
   std::string digits = std::to_string(number);
   digits.insert(0, digits.size() < 4 ? 4 - digits.size() : 0, '0');
   stem_ = (std::filesystem::path(std::move(directory)) / digits).string();

@@ -7,6 +7,10 @@
 
 namespace spyre::lazy {
 
+/// Makes the directory, if it is named and not there. Throws InvalidArgument if files cannot go
+/// there.
+void check_dump_directory(const std::string& directory);
+
 /// Writes each text to its own file; a file that cannot be written is logged, never thrown. A
 /// value.
 class PlanDump {

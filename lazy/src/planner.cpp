@@ -23,6 +23,7 @@ Planner::Planner(const Settings& settings, const device_sim::DeviceSpec& card)
       calls_(kCallCache),
       kernels_(settings.kernel_cache) {
   check_passes(settings.passes);
+  check_dump_directory(settings.dump_directory);
   make_fingerprint();
 }
 
@@ -36,6 +37,7 @@ void Planner::make_fingerprint() {
 
 void Planner::configure(const Settings& settings) {
   check_passes(settings.passes);
+  check_dump_directory(settings.dump_directory);
   settings_ = settings;
   plans_.set_capacity(settings.plan_cache, retired_);
   make_fingerprint();

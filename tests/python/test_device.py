@@ -119,6 +119,37 @@ def test_a_bad_environment_prints_the_grammar(run_python):
     assert "lazy|eager" in child.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [("SPYRE_DUMP", "/dev/null", "cannot write"), ("SPYRE_DEVICE_MEMORY", "9TiB", "112.00 GiB, 7 regions")],
+)
+def test_what_cannot_be_done_is_told_at_the_start(run_python, variable, value, told):
+    child = run_python("import torch; torch.ones(1, device='spyre')", **{variable: value})
+    assert child.returncode == 1
+    assert "ValueError" in child.stderr
+    assert told in child.stderr
+
+
+def test_upstreams_questions(run_python):
+    assert torch.spyre.get_downcast_warning() is False
+    torch.spyre.set_downcast_warning(True)
+    with pytest.raises(TypeError):
+        torch.spyre.set_downcast_warning("yes")
+    child = run_python("import torch; print(torch.spyre.get_device_state().name, torch.spyre.is_initialized())")
+    assert child.stdout.split() == ["NotInitialized", "False"]
+
+
+def test_readings_are_the_models():
+    with torch.spyre.timeline():
+        x = torch.ones(512, 512, device="spyre")
+        (x @ x).sum().item()
+    assert torch.spyre.clock_rate() == round(1000 * torch.spyre.device_spec()["core_clock_ghz"])
+    assert 0 < torch.spyre.utilization() <= 100
+    assert 1000 < torch.spyre.power_draw() <= 75_000
+    with pytest.raises(NotImplementedError, match="no temperature"):
+        torch.spyre.temperature()
+
+
 def test_op_table_has_rows_with_meaning():
     rows = {row["name"]: row for row in torch.spyre.op_table()}
     assert rows["add"]["doc"]
