@@ -9,7 +9,7 @@ namespace spyre::lazy {
 /// A union of half-open intervals, kept sorted and merged. A value.
 class IntervalSet {
  public:
-  void add(std::uint64_t begin, std::uint64_t end) {
+  void add(std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
     const auto touches = [&](const Interval& i) { return i.begin <= end && begin <= i.end; };
     const auto first = std::find_if(intervals_.begin(), intervals_.end(), touches);
@@ -25,7 +25,7 @@ class IntervalSet {
         {begin, end});
   }
 
-  bool covers(std::uint64_t begin, std::uint64_t end) const {
+  bool covers(std::int64_t begin, std::int64_t end) const {
     return begin >= end ||
            std::any_of(intervals_.begin(), intervals_.end(),
                        [&](const Interval& i) { return i.begin <= begin && end <= i.end; });
@@ -33,7 +33,7 @@ class IntervalSet {
 
  private:
   struct Interval {
-    std::uint64_t begin, end;
+    std::int64_t begin, end;
     friend bool operator<(const Interval& a, const Interval& b) { return a.begin < b.begin; }
   };
   std::vector<Interval> intervals_;
@@ -42,7 +42,7 @@ class IntervalSet {
 /// Bytes [begin, end) that consist of runs: `run` bytes, then again `run` bytes `period` later, up
 /// to `end`. A run as long as the range is a dense write; run 0: the places are not known.
 struct ByteRuns {
-  std::uint64_t begin = 0, end = 0, run = 0, period = 0;
+  std::int64_t begin = 0, end = 0, run = 0, period = 0;
   bool dense() const { return run == end - begin; }
 };
 
@@ -50,7 +50,7 @@ struct ByteRuns {
 /// have one period. A value.
 class ByteCoverage {
  public:
-  explicit ByteCoverage(std::uint64_t bytes) : bytes_(bytes) {}
+  explicit ByteCoverage(std::int64_t bytes) : bytes_(bytes) {}
 
   void add(const ByteRuns& written) {
     if (written.dense()) return whole_.add(written.begin, written.end);
@@ -61,16 +61,17 @@ class ByteCoverage {
     if (columns_.covers(0, period_)) whole_.add(0, bytes_);
   }
 
-  bool covers(std::uint64_t begin, std::uint64_t end) const { return whole_.covers(begin, end); }
+  bool covers(std::int64_t begin, std::int64_t end) const { return whole_.covers(begin, end); }
+  bool covers_all() const { return covers(0, bytes_); }
 
  private:
   /// True if the runs go through the whole buffer and do not wrap.
   bool is_column(const ByteRuns& r) const {
-    const std::uint64_t repeats = (r.end - r.begin - r.run) / r.period + 1;
+    const std::int64_t repeats = (r.end - r.begin - r.run) / r.period + 1;
     return repeats * r.period == bytes_ && r.begin + r.run <= r.period;
   }
 
-  std::uint64_t bytes_, period_ = 0;
+  std::int64_t bytes_, period_ = 0;
   IntervalSet whole_, columns_;
 };
 

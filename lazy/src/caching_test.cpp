@@ -33,6 +33,39 @@ TEST_F(CachingTest, SteadyLoopsHit) {
   EXPECT_EQ(device.stats().plan_cache.hits, 99U);
 }
 
+TEST_F(CachingTest, PartsOfATensorAreOneProgram) {
+  Floats all(64);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(i);
+  const DeviceTensor x = tensor<float>({64}, all);
+  for (std::int64_t begin = 8; begin < 56; begin += 4) {
+    const DeviceTensor y = empty({4});
+    apply("mul", {in(x.slice(begin, begin + 4)), number(2)}, y);
+    // In front of the part that was touched first, and behind it.
+    apply("sub", {in(y), in(x.slice(begin - 8, begin - 4))}, y);
+    apply("add", {in(y), in(x.slice(begin + 4, begin + 8))}, y);
+    const auto b = static_cast<float>(begin);
+    EXPECT_EQ(read<float>(y), (Floats{2 * b + 12, 2 * b + 14, 2 * b + 16, 2 * b + 18})) << begin;
+  }
+  EXPECT_EQ(device.stats().plan_cache.misses, 1U);
+}
+
+TEST_F(CachingTest, PartsAreWrittenInPlace) {
+  const DeviceTensor x = tensor<float>({32}, Floats(32, 1));
+  Floats expected(32, 1);
+  for (std::size_t begin = 4; begin < 28; begin += 4) {
+    const auto at = static_cast<std::int64_t>(begin);
+    apply("mul", {in(x.slice(at, at + 4)), number(3)}, x.slice(at, at + 4));
+    // What overlaps it comes after it; what nobody can tell from a dead write is none.
+    apply("add", {in(x.slice(at - 2, at + 2)), number(1)}, x.slice(at - 2, at + 2));
+    apply("add", {in(x.slice(at - 4, at)), number(5)}, x.slice(at - 4, at));
+    for (std::size_t i = 0; i < 4; ++i) expected[begin + i] *= 3;
+    for (std::size_t i = 0; i < 4; ++i) expected[begin - 2 + i] += 1;
+    for (std::size_t i = 0; i < 4; ++i) expected[begin - 4 + i] += 5;
+    EXPECT_EQ(read<float>(x), expected) << begin;
+  }
+  EXPECT_EQ(device.stats().plan_cache.misses, 1U);
+}
+
 TEST_F(CachingTest, AlternatingTracesArePredicted) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(chain(5), expected(5));
@@ -170,6 +203,13 @@ TEST_F(CachingTest, DumpWritesOneFilePerStage) {
        {"0001.trace.txt", "0001.fused.txt", "0001.dot", "0001.plan.txt", "0001.asm"})
     EXPECT_GT(std::filesystem::file_size(directory / name), 0U) << name;
   std::filesystem::remove_all(directory);
+}
+
+TEST_F(CachingTest, DumpRefusesWhatIsNoDirectory) {
+  Settings settings = device.settings();
+  settings.dump_directory = "/dev/null";
+  EXPECT_THROW(device.configure(settings), InvalidArgument);
+  EXPECT_EQ(device.settings().dump_directory, "");
 }
 
 }  // namespace

@@ -48,6 +48,11 @@ std::int64_t extent_in_bytes(const Dims& extents, const Dims& strides, std::int6
   return end;
 }
 
+/// Whether the `end` bytes from `offset` on lie in the row that begins at the base.
+bool within_row(std::int64_t offset, std::int64_t end, std::int64_t row) {
+  return offset >= 0 && offset + end <= row;
+}
+
 }  // namespace
 
 bool ChainDraft::has_rows(const Graph& graph, const Group& group) {
@@ -82,7 +87,7 @@ std::vector<ChainDraft::Touching> ChainDraft::kernel_touches(const Group& group,
     const std::int64_t element = size_of(group.spec.arguments[a].dtype);
     const std::int64_t row = dense_row(loops->rows, loops->row_strides[a]);
     const std::int64_t end = extent_in_bytes(loops->inner, loops->inner_strides[a], element);
-    if (row > 0 && end > 0 && binding.offset + end <= row) touch.row_bytes = row;
+    if (row > 0 && end > 0 && within_row(binding.offset, end, row)) touch.row_bytes = row;
     std::int64_t points = element;
     for (std::size_t d = 0; d < loops->inner.size(); ++d)
       if (loops->inner_strides[a][d] != 0) points *= loops->inner[d];
@@ -106,7 +111,7 @@ std::vector<ChainDraft::Touching> ChainDraft::product_touches(const Group& group
                                                {operand.strides[rank - 1] * element}, element);
       const bool dense =
           rank == 2 || sizes[0] == 1 || operand.strides[0] == operand.strides[1] * sizes[1];
-      const bool within = end > 0 && operand.offset * element + end <= row;
+      const bool within = end > 0 && within_row(operand.offset * element, end, row);
       if (row > 0 && dense && within) touch.row_bytes = row;
       touch.fills = touch.write && touch.row_bytes == sizes[rank - 1] * element;
     }

@@ -90,10 +90,12 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
   for (const std::uint32_t b : plan->placed) {
     Buffer& buffer = *buffers[b].buffer;
     const Placement& placement = plan->placements[b];
+    ensure(placement.kind == Placement::Kind::Given || buffers[b].first_block == 0,
+           "what gets memory is seen whole");
     switch (placement.kind) {
       case Placement::Kind::None: break;
       case Placement::Kind::Given:
-        places_[b] = BufferAccess::piece(buffer, {}, buffer.size());
+        places_[b] = BufferAccess::piece(buffer, buffers[b].base(), buffer.size());
         break;
       case Placement::Kind::New:
         places_[b] = reservation.take(BufferAccess::memory(buffer), buffer.size()).pieces.front();
@@ -126,17 +128,18 @@ std::shared_ptr<const void> Flight::handle() {
           InPlace<std::byte>(handle_space_)};
 }
 
-device_sim::Piece Flight::part(std::uint32_t buffer, std::uint64_t offset,
-                               std::uint64_t length) const {
-  const device_sim::Piece& place = places_[buffer];
-  return {place.region, place.offset + Bytes{offset}, Bytes{length}};
+device_sim::Piece Flight::part(const Touch& touch) const {
+  const device_sim::Piece& place = places_[touch.buffer];
+  const auto begin = static_cast<std::int64_t>(place.offset.count) + touch.begin;
+  return {place.region,
+          {static_cast<std::uint64_t>(begin)},
+          {static_cast<std::uint64_t>(touch.end - touch.begin)}};
 }
 
 device_sim::Footprint Flight::footprint_of(const LaunchStep& step) const {
   device_sim::Footprint footprint;
   for (const Touch& t : step.touches)
-    (t.write ? footprint.writes : footprint.reads)
-        .push_back(part(t.buffer, t.begin, t.end - t.begin));
+    (t.write ? footprint.writes : footprint.reads).push_back(part(t));
   return footprint;
 }
 

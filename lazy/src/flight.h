@@ -63,7 +63,7 @@ class Flight final : public StepMonitor {
   void reserve_arguments(std::size_t words);
   void finish() noexcept;
   void call_off(std::vector<bool> spoiled, std::size_t first_step);
-  device_sim::Piece part(std::uint32_t buffer, std::uint64_t offset, std::uint64_t length) const;
+  device_sim::Piece part(const Touch& touch) const;
 
   device_sim::Card& card_;
   BufferPool& pool_;

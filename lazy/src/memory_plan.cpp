@@ -27,9 +27,9 @@ void describe_runs(Touch& touch, StridedDims dims, std::int64_t element) {
   std::int64_t step = element;
   std::size_t i = 0;
   for (; i < dims.size() && dims[i].first == step; ++i) step *= dims[i].second;
-  touch.run = static_cast<std::uint64_t>(step);
+  touch.run = step;
   if (i == dims.size()) return;
-  touch.period = static_cast<std::uint64_t>(dims[i].first);
+  touch.period = dims[i].first;
   std::int64_t next = dims[i].first;
   for (; i < dims.size(); ++i) {
     if (dims[i].first != next || dims[i].first < step) {
@@ -77,8 +77,7 @@ void find_in_place(const Group& group, StepTouches& step) {
 std::optional<Touch> touch_of_argument(const Group& group, std::size_t a, StridedDims dims) {
   const Binding& b = group.bindings[a];
   if (b.kind == Binding::Kind::Iota) return std::nullopt;
-  Touch touch{b.index, b.kind == Binding::Kind::Write, static_cast<std::uint64_t>(b.begin),
-              static_cast<std::uint64_t>(b.end)};
+  Touch touch{b.index, b.kind == Binding::Kind::Write, b.begin, b.end};
   for (std::size_t d = 0; d < group.extents.size(); ++d)
     dims.emplace_back(group.strides[a * group.extents.size() + d], group.extents[d]);
   describe_runs(touch, std::move(dims), size_of(group.spec.arguments[a].dtype));
@@ -111,8 +110,7 @@ StepTouches touches_of_library(const Graph& graph, const Node& node) {
   const std::size_t count = graph.all_operands(node).size();
   for (std::size_t i = 0; i < count; ++i) {
     const Access access = access_of(graph, node, i);
-    Touch touch{access.buffer, i >= node.input_count, static_cast<std::uint64_t>(access.begin),
-                static_cast<std::uint64_t>(access.end)};
+    Touch touch{access.buffer, i >= node.input_count, access.begin, access.end};
     StridedDims dims;
     for (std::size_t d = 0; d < access.extents.size(); ++d)
       dims.emplace_back(access.strides[d] * access.element_size, access.extents[d]);
@@ -225,7 +223,8 @@ class MemoryPlanner {
 
   void find_fills() {
     std::vector<ByteCoverage> written;
-    for (const BufferFacts& facts : buffers_) written.emplace_back(facts.bytes);
+    for (const BufferFacts& facts : buffers_)
+      written.emplace_back(static_cast<std::int64_t>(facts.bytes));
     std::vector<bool> fill(buffers_.size(), false);
     for (const StepTouches& step : steps_) {
       for (const Touch& t : step.touches)
@@ -235,7 +234,7 @@ class MemoryPlanner {
     }
     for (const std::uint32_t b : born_) {
       if (buffers_[b].written_before) continue;
-      const bool read_later = buffers_[b].observable && !written[b].covers(0, buffers_[b].bytes);
+      const bool read_later = buffers_[b].observable && !written[b].covers_all();
       if (fill[b] || read_later) plan_.fills.push_back({lives_[b].first, b});
     }
   }

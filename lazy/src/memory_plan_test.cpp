@@ -8,17 +8,17 @@ namespace {
 
 using Kind = Placement::Kind;
 
-constexpr std::uint64_t kBytes = 1024;
+constexpr std::int64_t kBytes = 1024;
 constexpr BufferFacts kInput{kBytes, true, true}, kDyingInput{kBytes, false, true},
     kOutput{kBytes, true, false}, kTemporary{kBytes, false, false};
 
-Touch reads(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) {
+Touch reads(std::uint32_t b, std::int64_t begin = 0, std::int64_t end = kBytes) {
   return {b, false, begin, end, end - begin};
 }
-Touch writes(std::uint32_t b, std::uint64_t begin = 0, std::uint64_t end = kBytes) {
+Touch writes(std::uint32_t b, std::int64_t begin = 0, std::int64_t end = kBytes) {
   return {b, true, begin, end, end - begin};
 }
-Touch writes_columns(std::uint32_t b, std::uint64_t first, std::uint64_t width) {
+Touch writes_columns(std::uint32_t b, std::int64_t first, std::int64_t width) {
   return {b, true, first, kBytes - 64 + first + width, width, 64};
 }
 Touch writes_some(std::uint32_t b) { return {b, true, 0, kBytes}; }

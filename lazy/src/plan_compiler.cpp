@@ -66,7 +66,7 @@ device_sim::Work library_work(const Graph& graph, const Node& node,
 device_sim::Work work_outside(std::span<const Touch> touches) {
   device_sim::Work work{.pattern = device_sim::Work::Pattern::Product};
   for (const Touch& t : touches)
-    (t.write ? work.bytes_written : work.bytes_read) += t.end - t.begin;
+    (t.write ? work.bytes_written : work.bytes_read) += static_cast<std::uint64_t>(t.end - t.begin);
   return work;
 }
 
@@ -247,7 +247,8 @@ class LaunchPlanBuilder {
         {static_cast<std::uint32_t>(first + ZeroFillProgram::kBaseWord), buffer, 0});
     out_.image[first + ZeroFillProgram::kBytesWord] = bytes;
     out_.steps.back().work.bytes_written = bytes;
-    out_.steps.back().touches = {{buffer, true, 0, bytes, bytes}};
+    const std::int64_t end = plan_.graph.buffers[buffer].highest();
+    out_.steps.back().touches = {{buffer, true, 0, end, end}};
   }
 
   void finish_step(const Group& group, const device_sim::Work& work, std::vector<Touch> touches) {

@@ -49,17 +49,18 @@ Pointwise PreparedPointwise::described(std::span<const Input> inputs, const Prep
 
 TraceOperand Trace::use(PreparedPointwise& op, std::size_t operand, const PreparedOperand& value) {
   PreparedPointwise::Window& window = op.windows_[operand];
-  if (window.serial != serial_ || window.offset != value.offset) {
-    window.index =
-        geometries_.intern(window.type, value.offset, op.sizes_.span(), window.strides.span());
+  const std::uint32_t buffer = index_of(*value.buffer, value.offset * window.type.size);
+  const std::int64_t offset = buffers_[buffer].relative(value.offset, window.type.size);
+  if (window.serial != serial_ || window.offset != offset) {
+    window.index = geometries_.intern(window.type, offset, op.sizes_.span(), window.strides.span());
     window.serial = serial_;
-    window.offset = value.offset;
+    window.offset = offset;
     if (const std::uint64_t hash = geometries_.hash_of(window.index); hash != window.hash) {
       window.hash = hash;
       op.signature_ = 0;
     }
   }
-  return {index_of(*value.buffer), window.index};
+  return {buffer, window.index};
 }
 
 void Trace::append(PreparedPointwise& op, std::span<const PreparedOperand> inputs,

@@ -6,7 +6,7 @@
 namespace spyre::lazy {
 namespace {
 
-LaunchStep step(std::vector<std::uint32_t> reads, std::uint32_t write, std::uint64_t end = 64) {
+LaunchStep step(std::vector<std::uint32_t> reads, std::uint32_t write, std::int64_t end = 64) {
   LaunchStep s;
   for (const std::uint32_t b : reads) s.touches.push_back({b, false, 0, 64, 64});
   s.touches.push_back({write, true, 0, end, end});

@@ -46,10 +46,14 @@ TraceOperand* Trace::operand_space(TraceNode& node, std::size_t count) {
   return wide_.data() + node.first_wide;
 }
 
-std::uint32_t Trace::index_of(Buffer& buffer) {
+std::uint32_t Trace::index_of(Buffer& buffer, std::int64_t first_byte) {
   if (BufferAccess::trace_serial(buffer) == serial_) return BufferAccess::trace_index(buffer);
   const auto index = static_cast<std::uint32_t>(buffers_.size());
-  buffers_.push_back({&buffer});
+  BufferUse use{&buffer};
+  // What a plan gives memory to it must see whole.
+  if (BufferAccess::has_memory(buffer))
+    use.first_block = static_cast<std::uint32_t>(first_byte / BufferUse::kBlock);
+  buffers_.push_back(use);
   buffer.add_reference();
   BufferAccess::trace_serial(buffer) = serial_;
   BufferAccess::trace_index(buffer) = index;
@@ -66,15 +70,21 @@ bool Trace::asks_for_more_than(Bytes limit) {
   return pending_bytes_ >= limit.count / 2;
 }
 
+TraceOperand Trace::use_window(Buffer& buffer, ElementType type, std::int64_t offset,
+                               std::span<const std::int64_t> sizes,
+                               std::span<const std::int64_t> strides) {
+  const std::uint32_t index = index_of(buffer, offset * type.size);
+  return {index,
+          geometries_.intern(type, buffers_[index].relative(offset, type.size), sizes, strides)};
+}
+
 TraceOperand Trace::use(const View& view, std::span<const std::int64_t> sizes) {
-  return {index_of(*view.buffer),
-          geometries_.intern(ElementType::of(view.dtype), view.offset, sizes, view.strides)};
+  return use_window(*view.buffer, ElementType::of(view.dtype), view.offset, sizes, view.strides);
 }
 
 TraceOperand Trace::use(const LibraryOperand& operand) {
-  return {index_of(*operand.buffer),
-          geometries_.intern(ElementType::foreign(operand.element_size, operand.type_code),
-                             operand.offset, operand.sizes, operand.strides)};
+  const ElementType type = ElementType::foreign(operand.element_size, operand.type_code);
+  return use_window(*operand.buffer, type, operand.offset, operand.sizes, operand.strides);
 }
 
 TraceOperand Trace::use(const Input& input, std::span<const std::int64_t> sizes) {

@@ -11,6 +11,16 @@ void Trace::split_off(std::size_t first, Trace& tail) {
   truncate(first);
 }
 
+TraceOperand Trace::use_from(const Trace& other, const TraceOperand& operand) {
+  if (operand.is_scalar()) return operand;
+  const Geometry g = other.geometries_[operand.geometry];
+  if (operand.is_iota())
+    return {operand.buffer, geometries_.intern(g.type(), g.offset(), g.sizes(), g.strides())};
+  const BufferUse& there = other.buffers_[operand.buffer];
+  return use_window(*there.buffer, g.type(), there.absolute(g.offset(), g.type().size), g.sizes(),
+                    g.strides());
+}
+
 void Trace::append_from(const Trace& other, std::size_t index) {
   TraceNode node = other.nodes_[index];
   const std::span<const TraceOperand> operands = other.operands(node);
@@ -19,13 +29,7 @@ void Trace::append_from(const Trace& other, std::size_t index) {
   TraceOperand* copy = operand_space(node, operands.size());
   for (const TraceOperand operand : operands) {
     if (!operand.is_buffer()) params_.push_back(other.params_[param++]);
-    *copy = operand;
-    if (!operand.is_scalar()) {
-      const Geometry g = other.geometries_[operand.geometry];
-      copy->geometry = geometries_.intern(g.type(), g.offset(), g.sizes(), g.strides());
-    }
-    if (operand.is_buffer()) copy->buffer = index_of(*other.buffers_[operand.buffer].buffer);
-    ++copy;
+    *copy++ = use_from(other, operand);
   }
   if (node.kind == TraceNode::Kind::Library) {
     const auto bytes = other.attributes_of(index);

@@ -50,8 +50,9 @@ class NodeVerifier {
     require(o.strides.size() == sizes.size(),
             "has an operand whose strides do not match the sizes");
     const Access access = access_of(graph_, node_, position);
-    const auto bytes = static_cast<std::int64_t>(graph_.buffers[o.index].bytes);
-    require(access.begin >= 0 && access.end <= bytes, "reaches outside its buffer");
+    const BufferFacts& facts = graph_.buffers[o.index];
+    require(facts.lowest() <= access.begin && access.end <= facts.highest(),
+            "reaches outside its buffer");
   }
 
   void verify_pointwise() const {

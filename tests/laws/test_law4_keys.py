@@ -84,6 +84,30 @@ def test_a_learning_rate_schedule_compiles_and_plans_nothing(stats):
     assert after["plan_cache"]["misses"] == before["plan_cache"]["misses"]
 
 
+def test_batches_that_are_slices_are_one_program(stats):
+    """Where a part of a tensor begins is a launch parameter, also of parts before and behind the one used first."""
+    data, model = torch.arange(3200.0).reshape(200, 16), nn.Linear(16, 4)
+    on_card, optimizer = data.to("spyre"), torch.optim.SGD(model.to("spyre").parameters(), 1e-6)
+    total = torch.zeros(200, device="spyre")
+
+    def step(begin: int) -> float:
+        batch = on_card[begin : begin + 20]
+        loss = (model(batch) - on_card[begin - 20 : begin, :4]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total[begin : begin + 20].add_(batch.sum(1))
+        return loss.item()
+
+    for begin in (20, 40, 60):
+        step(begin)
+    before = stats()["plan_cache"]["misses"]
+    for begin in range(80, 200, 20):
+        step(begin)
+    assert stats()["plan_cache"]["misses"] == before
+    assert torch.equal(total.cpu()[20:], data[20:].sum(1))
+
+
 def test_varying_batch_sizes_compile_nothing(stats):
     model = nn.Sequential(nn.Linear(20, 30), nn.GELU(), nn.LayerNorm(30), nn.Linear(30, 5)).to("spyre")
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)

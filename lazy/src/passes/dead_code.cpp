@@ -58,7 +58,7 @@ Graph dead_code(Graph graph) {
   std::vector<ByteSet> live(graph.buffers.size());
   for (std::size_t b = 0; b < live.size(); ++b)
     if (graph.buffers[b].observable)
-      live[b].add(0, static_cast<std::int64_t>(graph.buffers[b].bytes));
+      live[b].add(graph.buffers[b].lowest(), graph.buffers[b].highest());
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     Node& node = graph.nodes[n];
     if (node.dead) continue;

@@ -70,6 +70,11 @@ struct BufferFacts {
   std::uint64_t bytes = 0;
   bool observable = false;      // someone can read it after the trace
   bool written_before = false;  // holds data before the trace
+
+  // Offsets count from the buffer's base (see BufferUse), which is its begin unless it held data:
+  // between these they lie.
+  std::int64_t lowest() const { return written_before ? -highest() : 0; }
+  std::int64_t highest() const { return static_cast<std::int64_t>(bytes); }
 };
 
 /// Plain value; confined to the compiling thread.

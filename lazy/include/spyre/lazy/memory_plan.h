@@ -12,16 +12,17 @@
 namespace spyre::lazy {
 
 /// Bytes of a buffer that one step of a plan touches: runs of `run` bytes, `period` apart, within
-/// [begin, end).
+/// [begin, end), which counts from the buffer's base.
 struct Touch {
   std::uint32_t buffer = 0;
   bool write = false;
-  std::uint64_t begin = 0, end = 0;
-  std::uint64_t run = 0, period = 0;  // run 0: somewhere in [begin, end)
+  std::int64_t begin = 0, end = 0;
+  std::int64_t run = 0, period = 0;  // run 0: somewhere in [begin, end)
 
   bool dense() const { return run == end - begin; }
+  /// Then the base is the buffer's begin.
   bool fills(std::uint64_t buffer_bytes) const {
-    return write && dense() && begin == 0 && end == buffer_bytes;
+    return write && dense() && begin == 0 && end == static_cast<std::int64_t>(buffer_bytes);
   }
 };
 

@@ -59,11 +59,24 @@ static_assert(sizeof(TraceNode) == 64, "recording a node is one cache line");
 /// The node of `op`, without operands and parameters.
 TraceNode node_of(const Pointwise& op);
 
-/// A buffer as one trace uses it.
+/// A buffer as one trace uses it. Its bytes count from the block where the trace first touches it,
+/// if it had memory by then: a program that goes through a tensor part by part is the same at every
+/// part. What lies before has negative offsets.
 struct BufferUse {
   static constexpr std::uint32_t kNever = 0xFFFF'FFFF;
-  Buffer* buffer = nullptr;            // retained
-  std::uint32_t first_write = kNever;  // by this node
+  static constexpr std::uint32_t kBlock = 16;  // bytes; every element size divides it
+  Buffer* buffer = nullptr;                    // retained
+  std::uint32_t first_write = kNever;          // by this node
+  std::uint32_t first_block = 0;
+
+  Bytes base() const { return {std::uint64_t{first_block} * kBlock}; }
+  /// Of an element, from the base.
+  std::int64_t relative(std::int64_t offset, std::int64_t element_size) const {
+    return first_block == 0 ? offset : offset - kBlock / element_size * first_block;
+  }
+  std::int64_t absolute(std::int64_t offset, std::int64_t element_size) const {
+    return offset + kBlock / element_size * first_block;
+  }
 };
 
 /// The recording of one stream. Its arrays keep their capacity from flush to flush. Guarded by the
@@ -138,7 +151,11 @@ class Trace {
     std::uint64_t signature = 0;
     std::uint32_t wide = 0, geometries = 0, buffers = 0, params = 0, attributes = 0, calls = 0;
   };
-  std::uint32_t index_of(Buffer& buffer);
+  /// `first_byte`: of the operand; the buffer's base is there if it is new to the trace.
+  std::uint32_t index_of(Buffer& buffer, std::int64_t first_byte);
+  TraceOperand use_window(Buffer& buffer, ElementType type, std::int64_t offset,
+                          std::span<const std::int64_t> sizes,
+                          std::span<const std::int64_t> strides);
   TraceOperand use(const View& view, std::span<const std::int64_t> sizes);
   TraceOperand use(const LibraryOperand& operand);
   TraceOperand use(const Input& input, std::span<const std::int64_t> sizes);
@@ -153,6 +170,7 @@ class Trace {
   void add_node(const TraceNode& node, std::uint32_t source);
   void add_node(const TraceNode& node, std::uint32_t source, std::uint64_t signature);
   std::uint64_t signature_of(std::size_t node) const;
+  TraceOperand use_from(const Trace& other, const TraceOperand& operand);
   void append_from(const Trace& other, std::size_t node);
   void truncate(std::size_t nodes);
   void forget();
