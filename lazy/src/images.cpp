@@ -37,6 +37,18 @@ std::optional<device_sim::TiledWindow> arrangement_of(const View& view, const Di
   return whole->window(tiled->shape(), {sizes, strides, view.offset});
 }
 
+OpId copy_op() {
+  static const OpId copy = kernels::op_named("cast");
+  return copy;
+}
+
+/// A restickify: the same elements in other sticks.
+bool changes_layout(const Pointwise& op) {
+  if (op.op != copy_op() || op.inputs[0].kind != Input::Kind::View) return false;
+  const Tiled *from = op.inputs[0].view.buffer->tiled(), *to = op.output.buffer->tiled();
+  return from != nullptr && to != nullptr && from->layout() != to->layout();
+}
+
 /// The views of one operation, the output's first: its arrangements and where they begin.
 struct Arrangements {
   std::vector<device_sim::Tiling> tilings;
@@ -87,17 +99,20 @@ bool Images::record_on_sticks(const Pointwise& op) {
 
 void Images::copy(const std::vector<device_sim::CopyNest>& nests, DType element, Buffer& from,
                   Buffer& to) {
-  static const OpId kCopy = kernels::op_named("cast");
   for (const device_sim::CopyNest& nest : nests) {
     const Input input = Input::of({&from, element, nest.source_offset, nest.source_strides.span()});
     const View output{&to, element, nest.target_offset, nest.target_strides.span()};
-    device_.record(stream_, Pointwise{.op = kCopy,
+    device_.record(stream_, Pointwise{.op = copy_op(),
                                       .compute = element,
                                       .result = element,
                                       .sizes = nest.sizes.span(),
                                       .inputs = {&input, 1},
                                       .output = output});
   }
+  count_relayout();
+}
+
+void Images::count_relayout() {
   Device::State& d = *device_.state_;
   const Lock lock(d.mutex);
   ++d.counted.relayouts;
@@ -148,7 +163,10 @@ void Images::store() {
 }
 
 void Images::record(const Pointwise& op) {
-  if (record_on_sticks(op)) return;
+  if (record_on_sticks(op)) {
+    if (changes_layout(op)) count_relayout();
+    return;
+  }
   std::vector<Input> inputs(op.inputs.begin(), op.inputs.end());
   for (Input& input : inputs)
     if (input.kind == Input::Kind::View) input.view = of(input.view, false);

@@ -51,6 +51,7 @@ class Images {
   void store();
   /// Where the elements are, once what the host was lent is back; an ordinary buffer is its own.
   Buffer& sticks_of(Buffer& buffer);
+  void count_relayout();
   void copy(const std::vector<device_sim::CopyNest>& nests, DType element, Buffer& from,
             Buffer& to);
 

@@ -125,6 +125,7 @@ def test_from_layout_to_layout(stats):
     assert first.to("spyre", device_layout=rows) is first
     assert first.to("spyre", device_layout=rows, copy=True) is not first
     second = first.to("spyre", device_layout=columns)
+    assert stats()["relayouts"] == 1  # from sticks to sticks, without an image
     assert (first.device_tensor_layout(), second.device_tensor_layout()) == (rows, columns)
     assert torch.equal(second.cpu(), cpu)
     assert stats()["bytes_d2h"] == columns.nbytes
