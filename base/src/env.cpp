@@ -25,6 +25,9 @@ constexpr std::array kTable{
         "what runs kernels: machine code, the reference interpreter, or nothing (planning only)"},
     EnvRow{Env::Isa, Choice, "SPYRE_ISA", "auto", "auto|avx2|avx512", "avx2",
            "instruction set of the machine code; auto takes the best of this CPU"},
+    EnvRow{
+        Env::Numerics, Choice, "SPYRE_NUMERICS", "ieee", "ieee|card", "card",
+        "what memory holds: what torch's types say, or only what the card's formats for them can"},
     EnvRow{Env::Fallback, Choice, "SPYRE_FALLBACK", "allow", "allow|warn|error", "warn",
            "what happens when an operation has to run on the host"},
     EnvRow{Env::Log, Text, "SPYRE_LOG", "", "channel[:level],... or all[:level]",
@@ -65,13 +68,15 @@ constexpr std::array kTable{
            "waiting for the modelled card"},
     EnvRow{Env::Poison, Choice, "SPYRE_POISON", "0", "0|1", "1",
            "fills fresh, freed and padding bytes of device memory with NaN"},
+    EnvRow{Env::DowncastWarn, Choice, "TORCH_SPYRE_DOWNCAST_WARN", "1", "0|1", "0",
+           "with SPYRE_NUMERICS=card: warns once that int64 is kept as int32"},
 };
 
 constexpr bool rows_stand_in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].variable != static_cast<Env>(i)) return false;
   }
-  return kTable.back().variable == Env::Poison;
+  return kTable.back().variable == Env::DowncastWarn;
 }
 static_assert(rows_stand_in_order());
 

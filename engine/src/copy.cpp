@@ -2,7 +2,7 @@
 //
 // Transfers move dense bytes of one type. Type conversion and conjugation happen on the CPU side of a transfer, so that
 // they give the CPU's bits; other layouts are gathered and scattered on the device by a recorded copy. Across the
-// device, types without a native form travel as integers of their size.
+// device, types without a native form travel as others of their size, whose bits stay whatever the numerics.
 #include "spyre/engine/copy.h"
 
 #include <ATen/Dispatch_v2.h>
@@ -14,6 +14,7 @@
 #include <array>
 
 #include "spyre/base/dims.h"
+#include "spyre/engine/card_numbers.h"
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/host_view.h"
 #include "spyre/engine/pinned_memory.h"
@@ -38,18 +39,19 @@ Bytes offset_of(const at::Tensor& tensor) {
   return {static_cast<std::uint64_t>(tensor.storage_offset()) * tensor.itemsize()};
 }
 
-/// The same memory as elements that the device can move: native types as they are, others as integers of their size.
+/// The same memory as elements that the device can move: native types as they are, others as types of their size of
+/// which every bit is kept. int64 is none with the card's numbers.
 at::Tensor movable(const at::Tensor& tensor) {
   if (native_type(tensor.scalar_type()).has_value()) return tensor;
-  constexpr std::size_t kWide = 16;  // complex128: two int64 each
+  constexpr std::size_t kWide = 16;  // complex128: two float64 each
   if (tensor.itemsize() == kWide) {
     auto sizes = tensor.sizes().vec(), strides = tensor.strides().vec();
     for (std::int64_t& stride : strides) stride *= 2;
     sizes.push_back(2);
     strides.push_back(1);
-    return alias(tensor, at::kLong, sizes, strides, tensor.storage_offset() * 2);
+    return alias(tensor, at::kDouble, sizes, strides, tensor.storage_offset() * 2);
   }
-  constexpr std::array kBySize{at::kByte, at::kShort, at::kInt, at::kLong};
+  constexpr std::array kBySize{at::kByte, at::kShort, at::kInt, at::kDouble};
   const auto log2 = static_cast<std::size_t>(std::countr_zero(tensor.itemsize()));
   return alias(tensor, kBySize.at(log2), tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
@@ -123,10 +125,14 @@ void copy_up(const at::Tensor& source, const at::Tensor& target, bool non_blocki
     copy_up(source, staged, non_blocking);
     return copy_across(staged, target);
   }
-  if (may_transfer_directly(source, target)) return upload(source, target, non_blocking);
-  const at::Tensor converted_source = host_tensor_like(target);
-  converted_source.copy_(source);
-  upload(converted_source, target, false);
+  if (may_transfer_directly(source, target)) {
+    upload(source, target, non_blocking);
+  } else {
+    const at::Tensor converted_source = host_tensor_like(target);
+    converted_source.copy_(source);
+    upload(converted_source, target, false);
+  }
+  round_to_card(target);
 }
 
 void copy_down(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {

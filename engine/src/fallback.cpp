@@ -8,6 +8,7 @@
 #include "fallback_arguments.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
+#include "spyre/engine/card_numbers.h"
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/host_view.h"
 #include "spyre/engine/runtime.h"
@@ -46,13 +47,18 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::Device device = device_of_call(op, *stack);
   check_kernel(op);
   count_and_apply_policy(c10::toString(op.operator_name()));
-  const Bytes changed = bytes_written(op, *stack);
+  const std::vector<at::Tensor> written = tensors_written(op, *stack);
   const DenseOutputs outputs(op, *stack);
   HostViews views(reason_for(op));
   arguments_to_host(op, *stack, device, views);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   views.take_over_changes();
   results_to_device(op, *stack, device, views);
+  Bytes changed;
+  for (const at::Tensor& tensor : written) {
+    changed += Bytes{tensor.nbytes()};
+    round_to_card(tensor);
+  }
   // New results are uploads, which have a price of their own.
   lazy_device(device).price_host_work(current_stream(device), {views.bytes_viewed()}, changed);
   outputs.deliver(*stack);

@@ -100,18 +100,18 @@ c10::Device device_of_call(const c10::OperatorHandle& op, const Stack& stack) {
   return device.has_index() ? device : here;
 }
 
-Bytes bytes_written(const c10::OperatorHandle& op, const Stack& stack) {
+std::vector<at::Tensor> tensors_written(const c10::OperatorHandle& op, const Stack& stack) {
   const auto& arguments = op.schema().arguments();
   const auto values = torch::jit::last(stack, arguments.size());
-  Bytes sum;
+  std::vector<at::Tensor> written;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* alias_info = arguments[i].alias_info();
     if (alias_info == nullptr || !alias_info->isWrite()) continue;
     for_each_tensor(values[i], [&](const at::Tensor& tensor) {
-      if (tensor.defined() && is_spyre(tensor.device())) sum += Bytes{tensor.nbytes()};
+      if (tensor.defined() && is_spyre(tensor.device())) written.push_back(tensor);
     });
   }
-  return sum;
+  return written;
 }
 
 void arguments_to_host(const c10::OperatorHandle& op, Stack& stack, c10::Device device,

@@ -3,7 +3,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include "spyre/base/bytes.h"
+#include <vector>
+
 #include "spyre/engine/host_view.h"
 
 namespace spyre::engine {
@@ -12,8 +13,9 @@ namespace spyre::engine {
 /// c10::Error, as CUDA does, if tensors of several devices meet; CPU tensors without dimensions are numbers.
 c10::Device device_of_call(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
-/// Of the device tensors that the call changes in place.
-Bytes bytes_written(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+/// The device tensors that the call changes in place.
+std::vector<at::Tensor> tensors_written(const c10::OperatorHandle& op,
+                                        const torch::jit::Stack& stack);
 
 /// Replaces the arguments on the stack: tensors by CPU views, devices by the CPU, generators by a CPU generator that is
 /// seeded from the device's.

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "spyre/base/error.h"
+#include "spyre/engine/card_numbers.h"
 #include "spyre/engine/tensor.h"
 
 // OpenMP's and MKL's own switches, from the libraries that libtorch brings along.
@@ -98,6 +99,7 @@ void record_library_call(lazy::Library call, TensorArguments inputs, TensorArgum
   if (call.may_fault) call.source = current_source();
   const at::Tensor& first = *outputs.front();
   lazy_device(first).record(current_stream(first.device()), call);
+  for (const at::Tensor* output : outputs) round_to_card(*output);
 }
 
 Panels Panels::of(std::int64_t extent, std::int64_t limit, std::int64_t grain) {

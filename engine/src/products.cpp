@@ -12,6 +12,7 @@
 
 #include <array>
 
+#include "spyre/engine/card_numbers.h"
 #include "spyre/engine/fallback.h"
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
@@ -186,10 +187,18 @@ c10::ScalarType sum_type(c10::ScalarType type) {
                                                                                     : type;
 }
 
+/// A product whose float32 is rounded by the kernel that takes it, as the card would: the product
+/// itself knows torch's types only.
+bool is_rounded_apart(c10::ScalarType type) {
+  return is_kept_as_another(type) && sum_type(type) == c10::kFloat;
+}
+
 /// The result has the operands' type, or float32.
 Tensor matrix_product(const Tensor& a, const Tensor& b, c10::ScalarType type) {
   const std::int64_t m = a.size(0), k = a.size(1), n = b.size(1);
   if (k == 0) return zeros({m, n}, a);
+  if (is_rounded_apart(type) && tiles(a.scalar_type(), m, k, n))
+    return converted(matrix_product(a, b, c10::kFloat), *native_type(type));
   if (tiles(a.scalar_type(), m, k, n)) {
     Tensor out = empty({m, n}, type, a.device());
     tiled_product(a, b, out);
@@ -204,6 +213,8 @@ Tensor batched_product(const Tensor& a, const Tensor& b, c10::ScalarType type) {
   const std::int64_t batch = a.size(0), m = a.size(1), k = a.size(2), n = b.size(2);
   if (k == 0) return zeros({batch, m, n}, a);
   if (batch == 1) return matrix_product(a.select(0, 0), b.select(0, 0), type).unsqueeze(0);
+  if (is_rounded_apart(type) && tiles(a.scalar_type(), m, k, n))
+    return converted(batched_product(a, b, c10::kFloat), *native_type(type));
   if (tiles(a.scalar_type(), m, k, n)) {
     Tensor out = empty({batch, m, n}, type, a.device());
     tiled_product(a, b, out);

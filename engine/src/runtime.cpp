@@ -34,7 +34,9 @@ DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
 }
 
 Runtime::Runtime(const lazy::Settings& settings)
-    : isa_(settings.isa), fallback_policy_(fallback_policy_from_environment()) {
+    : isa_(settings.isa),
+      numerics_(settings.numerics),
+      fallback_policy_(fallback_policy_from_environment()) {
   for (c10::DeviceIndex i = 0; i < device_count(); ++i)
     devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
 }
@@ -86,6 +88,7 @@ lazy::Settings Runtime::settings() const { return devices_.front()->device.setti
 void Runtime::configure(const lazy::Settings& settings) {
   for (const auto& entry : devices_) entry->device.configure(settings);
   isa_.store(settings.isa, std::memory_order_relaxed);
+  numerics_.store(settings.numerics, std::memory_order_relaxed);
 }
 
 void Runtime::drain_at_exit() noexcept {

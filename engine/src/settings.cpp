@@ -54,6 +54,7 @@ lazy::Settings settings_from_environment() {
   settings.mode = env_choice_as<lazy::Mode>(Env::Mode);
   settings.execution = env_choice_as<kernels::Execution>(Env::Exec);
   settings.isa = isa_at(env_choice(Env::Isa));
+  settings.numerics = env_choice_as<kernels::Numerics>(Env::Numerics);
   settings.max_nodes = static_cast<std::uint32_t>(env_integer(Env::MaxNodes));
   settings.max_pending = env_size(Env::MaxPending);
   settings.plan_cache = env_size(Env::PlanCache);
@@ -75,6 +76,9 @@ lazy::Mode mode_named(const std::string& name) {
 kernels::Execution execution_named(const std::string& name) {
   return static_cast<kernels::Execution>(choice_named(Env::Exec, name));
 }
+kernels::Numerics numerics_named(const std::string& name) {
+  return static_cast<kernels::Numerics>(choice_named(Env::Numerics, name));
+}
 kernels::Isa isa_named(const std::string& name) { return isa_at(choice_named(Env::Isa, name)); }
 FallbackPolicy fallback_policy_named(const std::string& name) {
   return static_cast<FallbackPolicy>(choice_named(Env::Fallback, name));
@@ -88,6 +92,9 @@ std::string_view name_of(kernels::Execution execution) {
 }
 std::string_view name_of(kernels::Isa isa) {
   return word_at(Env::Isa, static_cast<std::size_t>(isa) + 1);
+}
+std::string_view name_of(kernels::Numerics numerics) {
+  return word_at(Env::Numerics, static_cast<std::size_t>(numerics));
 }
 std::string_view name_of(FallbackPolicy policy) {
   return word_at(Env::Fallback, static_cast<std::size_t>(policy));

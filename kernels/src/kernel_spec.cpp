@@ -155,7 +155,7 @@ class StepVerifier {
 
 std::string KernelSpec::key() const {
   std::string key;
-  put(key, form, rank, params, arguments.size(), steps.size());
+  put(key, form, rank, params, numerics, arguments.size(), steps.size());
   for (const ArgumentSpec& a : arguments) put(key, a.kind, a.dtype, a.inner);
   for (const Step& s : steps) {
     put(key, s.kind, s.op.value, s.reduction, s.compute, s.result, s.level, s.argument,
@@ -167,7 +167,8 @@ std::string KernelSpec::key() const {
 
 std::string KernelSpec::print() const {
   std::ostringstream out;
-  out << name_in(kFormNames, form) << " rank " << +rank << " params " << params << '\n';
+  out << name_in(kFormNames, form) << " rank " << +rank << " params " << params
+      << (numerics == Numerics::Card ? " on the card's numbers\n" : "\n");
   for (std::size_t i = 0; i < arguments.size(); ++i)
     out << "  a" << i << ": " << name_in(kArgumentNames, arguments[i].kind) << ' '
         << name_of(arguments[i].dtype) << " inner " << name_in(kInnerNames, arguments[i].inner)

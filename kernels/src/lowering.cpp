@@ -17,7 +17,7 @@ class SegmentBuilder {
   SegmentBuilder(const KernelSpec& spec, Segment& segment)
       : spec_(spec),
         segment_(segment),
-        builder_(segment.program),
+        builder_(segment.program, spec.numerics),
         values_(spec.steps.size()),
         known_(spec.steps.size()) {}
 
@@ -233,7 +233,7 @@ class Lowering {
   }
 
   void lower_combine(LoweredReduction& r) {
-    Builder b(r.combine.program);
+    Builder b(r.combine.program, spec_.numerics);
     const std::vector<Value> left = state_inputs(b, r, r.first_state);
     const std::vector<Value> right = state_inputs(b, r, out_.partner(r.first_state));
     publish_states(r.combine, r.first_state, combine(b, step(r.step).reduction, left, right));
@@ -245,7 +245,7 @@ class Lowering {
   }
 
   void lower_end_of_run(LoweredReduction& r) const {
-    Builder b(r.end_run.program);
+    Builder b(r.end_run.program, spec_.numerics);
     const std::vector<Value> state = state_inputs(b, r, r.first_state);
     publish_states(r.end_run, r.first_state,
                    accumulate(b, step(r.step).reduction, state[1], Value{}, state));

@@ -49,7 +49,7 @@ std::vector<std::uint16_t> first_passes(const KernelSpec& spec) {
 std::size_t cost_again(const KernelSpec& spec, const RowSchedule& plan, std::uint16_t i) {
   const std::vector<bool> needed = needed_steps(spec, {i}, available_in(spec, plan, plan.pass[i]));
   MicroProgram program;
-  Builder b(program);
+  Builder b(program, spec.numerics);
   std::vector<Value> values(spec.steps.size());
   std::size_t cost = 0;
   for (std::size_t k = 0; k <= i; ++k) {

@@ -54,7 +54,7 @@ struct StepProgram {
 StepProgram compile_step(const KernelSpec& spec, std::size_t index) {
   const Step& s = spec.steps[index];
   StepProgram program;
-  Builder b(program.code);
+  Builder b(program.code, spec.numerics);
   std::vector<Value> values(spec.steps.size());
   for (std::size_t k = 0; k < s.inputs.size(); ++k)
     values[s.inputs[k]] =
@@ -66,7 +66,7 @@ StepProgram compile_step(const KernelSpec& spec, std::size_t index) {
       break;
     case Step::Kind::Reduce: {
       program.result = b.convert_to(values[s.inputs[0]], s.compute).index;
-      Builder finish(program.finish);
+      Builder finish(program.finish, spec.numerics);
       const Value outcome = finish.input(0, Accumulator::outcome_lane(s.reduction, s.compute));
       program.finish_result = finish.convert_to(outcome, s.result).index;
       break;

@@ -277,6 +277,7 @@ std::shared_ptr<const LaunchPlan> compile_plan(const Trace& trace,
                                                kernels::KernelCache& kernels,
                                                const CompileOptions& options) {
   Graph graph = build_graph(trace, facts);
+  graph.numerics = options.numerics;
   if (options.dump) options.dump("trace", print(graph));
   const Plan plan = run_pipeline(std::move(graph), options.pipeline);
   log(LogChannel::Schedule, [&] { return str(plan.groups.size(), " groups:\n", print(plan)); });

@@ -18,6 +18,7 @@ struct CompileOptions {
   PipelineOptions pipeline;
   kernels::Execution execution{};
   kernels::Isa isa{};
+  kernels::Numerics numerics{};
   int cores = 32;  // that the work of a step is divided over, for its price
   /// Called with "trace", "fused", "plan" and "asm" and their text, if set.
   std::function<void(std::string_view what, const std::string& text)> dump;

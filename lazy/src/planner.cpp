@@ -30,7 +30,8 @@ Planner::Planner(const Settings& settings, const device_sim::DeviceSpec& card)
 void Planner::make_fingerprint() {
   const std::string text =
       str(static_cast<int>(settings_.execution), ' ', static_cast<int>(settings_.isa), ' ',
-          scratchpad_.count, ' ', cores_, ' ', settings_.passes);
+          static_cast<int>(settings_.numerics), ' ', scratchpad_.count, ' ', cores_, ' ',
+          settings_.passes);
   const auto bytes = std::as_bytes(std::span(text));
   fingerprint_.assign(bytes.begin(), bytes.end());
 }
@@ -74,6 +75,7 @@ std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
   options.pipeline.scratchpad = scratchpad_;
   options.execution = settings_.execution;
   options.isa = settings_.isa;
+  options.numerics = settings_.numerics;
   options.cores = static_cast<int>(cores_);
   if (!settings_.dump_directory.empty())
     options.dump = PlanDump(settings_.dump_directory, ++dumps_);

@@ -27,7 +27,9 @@ class SpecBuilder {
       : partition_(partition),
         graph_(partition.graph()),
         draft_(draft),
-        values_(draft.nodes.size(), kNoStep) {}
+        values_(draft.nodes.size(), kNoStep) {
+    spec().numerics = graph_.numerics;
+  }
 
   Group build() {
     find_needed();

@@ -7,12 +7,12 @@
 namespace spyre::lazy {
 namespace {
 
-DType integer_of(std::size_t size) {
+DType movable_type(std::size_t size) {
   switch (size) {
     case 1: return DType::U8;
     case 2: return DType::I16;
     case 4: return DType::I32;
-    case 8: return DType::I64;
+    case 8: return DType::F64;  // int64 is wrapped with the card's numbers
     default: throw Unsupported(str("layout: elements of ", size, " bytes"));
   }
 }
@@ -31,7 +31,7 @@ Tiled::Tiled(device_sim::TensorLayout layout, const device_sim::HostShape& shape
              std::size_t element_size)
     : layout_(std::move(layout)),
       shape_(shape),
-      element_(integer_of(element_size)),
+      element_(movable_type(element_size)),
       image_bytes_{elements_spanned(shape) * element_size},
       bytes_{static_cast<std::uint64_t>(layout_.device_size().numel()) * element_size},
       from_image_(device_sim::host_to_device(layout_, shape, shape.strides)),

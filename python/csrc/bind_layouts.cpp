@@ -6,6 +6,7 @@
 #include <array>
 
 #include "bindings.h"
+#include "spyre/engine/card_numbers.h"
 #include "spyre/engine/layout_tensor.h"
 
 namespace spyre::python {
@@ -44,6 +45,9 @@ void bind_layouts(py::module_& module) {
              "A new tensor that the card keeps in a layout.");
   module.def("kept_layout", &kept_layout, py::arg("tensor"),
              "The layout that was chosen for a tensor's storage, or None.");
+  module.def("get_downcast_warning", &engine::warns_of_downcast,
+             "Whether the first int64 that the card keeps as int32 is told of.");
+  module.def("set_downcast_warning", &engine::set_downcast_warning, py::arg("warns"));
 }
 
 }  // namespace spyre::python

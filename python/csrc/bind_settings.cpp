@@ -29,6 +29,10 @@ const std::array kOptions{
            }},
     Option{"isa", [](const lazy::Settings& s) { return word(engine::name_of(s.isa)); },
            [](lazy::Settings& s, const py::object& v) { s.isa = engine::isa_named(text(v)); }},
+    Option{"numerics", [](const lazy::Settings& s) { return word(engine::name_of(s.numerics)); },
+           [](lazy::Settings& s, const py::object& v) {
+             s.numerics = engine::numerics_named(text(v));
+           }},
     Option{"passes", [](const lazy::Settings& s) { return word(s.passes); },
            [](lazy::Settings& s, const py::object& v) { s.passes = text(v); }},
     Option{"verify", [](const lazy::Settings& s) -> py::object { return py::bool_(s.verify); },

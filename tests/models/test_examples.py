@@ -47,3 +47,12 @@ def test_layouts_give_the_same_bits():
     done = run_example("layouts")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("product has the same bits: True") == 2
+
+
+def test_card_numerics_cost_half_a_digit():
+    done = run_example("card_numerics")
+    assert done.returncode == 0, done.stdout + done.stderr
+    errors = {line.split()[0]: [float(word) for word in line.split() if "e-" in word]
+              for line in done.stdout.splitlines() if "on the card" in line}  # fmt: skip
+    assert errors["float16"][1] > 1.2 * errors["float16"][0]
+    assert errors["float32"][1] == errors["float32"][0]

@@ -20,13 +20,19 @@ struct Fill {
   }
 };
 
+/// A number that is stored may come back as another one.
+bool is_rounded_again(const Graph& graph, DType dtype) {
+  return graph.numerics == kernels::Numerics::Card &&
+         (is_reduced_float(dtype) || dtype == DType::I64);
+}
+
 /// A scalar stored as it is: the parameter's bits are the element's bits.
 bool is_fill(const Graph& graph, const Node& node, OpId cast) {
   if (node.kind != Node::Kind::Pointwise || node.op != cast) return false;
   const Operand& value = graph.inputs(node)[0];
   const DType dtype = graph.output(node).dtype;
   return value.kind == Operand::Kind::Scalar && value.dtype == dtype && node.compute == dtype &&
-         node.result == dtype;
+         node.result == dtype && !is_rounded_again(graph, dtype);
 }
 
 /// Parameters in float32 keep their precision inside a half-precision operation; tensors do not.

@@ -18,6 +18,7 @@ enum class Env : std::uint8_t {
   Mode,
   Exec,
   Isa,
+  Numerics,
   Fallback,
   Log,
   Dump,
@@ -35,6 +36,7 @@ enum class Env : std::uint8_t {
   DeviceFunction,
   Clock,
   Poison,
+  DowncastWarn,
 };
 
 struct EnvRow {

@@ -52,6 +52,7 @@ class Runtime {
   lazy::Settings settings() const;
   void configure(const lazy::Settings& settings);
   kernels::Isa isa() const { return isa_.load(std::memory_order_relaxed); }
+  kernels::Numerics numerics() const { return numerics_.load(std::memory_order_relaxed); }
   FallbackPolicy fallback_policy() const {
     return fallback_policy_.load(std::memory_order_relaxed);
   }
@@ -70,7 +71,8 @@ class Runtime {
 
   static std::atomic<Runtime*> instance_;
   std::vector<std::unique_ptr<DeviceEntry>> devices_;
-  std::atomic<kernels::Isa> isa_;  // of the settings: products ask at every call
+  std::atomic<kernels::Isa> isa_;            // of the settings: products ask at every call
+  std::atomic<kernels::Numerics> numerics_;  // likewise: whoever makes or brings numbers
   std::atomic<FallbackPolicy> fallback_policy_;
   FallbackCounter fallbacks_;
 };

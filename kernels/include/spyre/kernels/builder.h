@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "spyre/kernels/micro_op.h"
+#include "spyre/kernels/numerics.h"
 
 namespace spyre::kernels {
 
@@ -20,7 +21,8 @@ struct Value {
 /// Bodies are lane-generic where the maths is: `b.constant(x, 0.5)` takes the lane type of `x`.
 class Builder {
  public:
-  explicit Builder(MicroProgram& program) : program_(program) {}
+  explicit Builder(MicroProgram& program, Numerics numerics = Numerics::Ieee)
+      : program_(program), numerics_(numerics) {}
 
   /// The type the body under construction computes in; set by apply().
   DType compute() const { return compute_; }
@@ -92,10 +94,12 @@ class Builder {
   bool is_mask(Value v, bool value) const;
   bool all_constant(const MicroInstruction& instruction) const;
   MicroInstruction folded(const MicroInstruction& instruction) const;
+  Value round_to_card(Value a, DType t);
   Value find_or_push(const MicroInstruction& instruction);
   void grow_index();
 
   MicroProgram& program_;
+  Numerics numerics_;
   DType compute_ = DType::F32;
   std::vector<std::uint16_t> index_;  // open addressing over program positions; 0xffff is free
   std::size_t indexed_ = 0;           // instructions already in index_

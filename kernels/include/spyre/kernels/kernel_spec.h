@@ -11,6 +11,7 @@
 #include "spyre/base/dims.h"
 #include "spyre/base/dtype.h"
 #include "spyre/base/ids.h"
+#include "spyre/kernels/numerics.h"
 #include "spyre/kernels/op.h"
 
 namespace spyre::kernels {
@@ -69,6 +70,7 @@ struct KernelSpec {
   Form form{};
   std::uint8_t rank = 1;  // loop dimensions, >= 1 (Column: >= 2)
   std::uint16_t params = 0;
+  Numerics numerics{};  // of every rounding to a storage type
   std::vector<ArgumentSpec> arguments = {};
   std::vector<Step> steps = {};
   friend bool operator==(const KernelSpec&, const KernelSpec&) = default;

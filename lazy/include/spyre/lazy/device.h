@@ -11,6 +11,7 @@
 
 #include "spyre/device_sim/card.h"
 #include "spyre/kernels/kernel_cache.h"
+#include "spyre/kernels/numerics.h"
 #include "spyre/lazy/buffer.h"
 #include "spyre/lazy/flush_reason.h"
 #include "spyre/lazy/miss_cause.h"
@@ -27,6 +28,7 @@ struct Settings {
   Mode mode = Mode::Lazy;
   kernels::Execution execution = kernels::Execution::Vector;
   kernels::Isa isa = kernels::Isa::Avx2;
+  kernels::Numerics numerics = kernels::Numerics::Ieee;
   std::uint32_t max_nodes = 4096;    // nodes per trace
   Bytes max_pending = {1ULL << 30};  // bytes that a trace's new buffers may add up to
   Bytes plan_cache = {64ULL << 20}, kernel_cache = {64ULL << 20};

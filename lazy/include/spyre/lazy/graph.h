@@ -12,6 +12,7 @@
 #include "spyre/base/dtype.h"
 #include "spyre/base/ids.h"
 #include "spyre/kernels/library.h"
+#include "spyre/kernels/numerics.h"
 #include "spyre/kernels/op.h"
 
 namespace spyre::lazy {
@@ -86,6 +87,7 @@ struct Graph {
   std::vector<Dims> library_sizes;
   std::vector<BufferFacts> buffers;
   std::uint32_t params = 0;  // number of parameter slots
+  kernels::Numerics numerics{};
 
   std::span<const Operand> inputs(const Node& n) const {
     return {&operands[n.first_operand], n.input_count};

@@ -25,7 +25,7 @@ class Tiled {
   Bytes image_bytes() const { return image_bytes_; }
   /// Padding included.
   Bytes bytes() const { return bytes_; }
-  /// An integer of the element's size: copies keep the bits.
+  /// A type of the element's size of which copies keep every bit, whatever the numerics.
   DType element() const { return element_; }
 
   const std::vector<device_sim::CopyNest>& from_image() const { return from_image_; }
