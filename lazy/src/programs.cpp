@@ -2,7 +2,9 @@
 #include "programs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <vector>
 
 namespace spyre::lazy {
 namespace {
@@ -12,6 +14,24 @@ const std::uint64_t* words_of(std::span<const std::byte> arguments) {
 }
 
 constexpr std::int64_t kFillBlock = 1 << 20;  // bytes per work item
+
+/// The views of one call, for it to write their addresses: without a heap, unless they are many. Confined to the call.
+class CallViews {
+ public:
+  explicit CallViews(std::span<const kernels::DeviceView> views) {
+    if (views.size() > few_.size()) many_.resize(views.size());
+    views_ = many_.empty() ? std::span(few_).first(views.size()) : std::span(many_);
+    std::ranges::copy(views, views_.begin());
+  }
+  CallViews(const CallViews&) = delete;
+  CallViews& operator=(const CallViews&) = delete;
+  std::span<kernels::DeviceView> get() { return views_; }
+
+ private:
+  std::array<kernels::DeviceView, 6> few_;
+  std::vector<kernels::DeviceView> many_;
+  std::span<kernels::DeviceView> views_;
+};
 
 }  // namespace
 
@@ -52,10 +72,10 @@ std::int64_t LibraryProgram::work_items(std::span<const std::byte>) const {
 void LibraryProgram::run(std::span<const std::byte> arguments, std::int64_t first,
                          std::int64_t last, device_sim::Core& core) const {
   run_monitored(arguments, step_, [&] {
-    std::vector<kernels::DeviceView> views = views_;
-    for (std::size_t i = 0; i < views.size(); ++i)
-      views[i].data = reinterpret_cast<void*>(words_of(arguments)[base_word(i)]);
-    call_->run(views, first, last, core.scratchpad);
+    CallViews views(views_);
+    for (std::size_t i = 0; i < views_.size(); ++i)
+      views.get()[i].data = reinterpret_cast<void*>(words_of(arguments)[base_word(i)]);
+    call_->run(views.get(), first, last, core.scratchpad);
   });
 }
 
