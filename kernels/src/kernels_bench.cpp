@@ -14,6 +14,7 @@
 #include "cpu_features.h"
 #include "spec_builder.h"
 #include "spyre/kernels/kernel.h"
+#include "spyre/kernels/product.h"
 
 namespace spyre::kernels {
 namespace {
@@ -134,6 +135,36 @@ void report_speed(const char* name, const KernelSpec& spec, Isa isa, std::int64_
               static_cast<double>(rows * row) / seconds * 1e-9);
 }
 
+struct ProductShape {
+  const char* name;
+  DType type;
+  std::int64_t rows, k, n;
+};
+
+/// One core, panels of rows, right operand packed.
+void report_product(const ProductShape& s, Isa isa) {
+  constexpr std::int64_t kPanel = 96, kScratch = 1 << 20;  // rows, floats
+  const Product product{s.type, s.type, s.k, s.n, isa};
+  const std::int64_t size = size_of(s.type);
+  const auto matrix = [&](std::int64_t elements) {
+    return make_buffer(static_cast<std::size_t>(elements));
+  };
+  const HugeBuffer left = matrix(s.rows * s.k), right = matrix(s.k * s.n),
+                   out = matrix(s.rows * s.n),
+                   packed = matrix(static_cast<std::int64_t>(product.packed_bytes().count / 4)),
+                   scratch = matrix(kScratch);
+  const auto bytes = [](const HugeBuffer& b) { return reinterpret_cast<std::byte*>(b.get()); };
+  product.pack({bytes(right), s.n, 1}, 0, product.tiles(), bytes(packed));
+  const double seconds = best_seconds(7, [&] {
+    for (std::int64_t row = 0; row < s.rows; row += kPanel)
+      product.multiply({bytes(left) + row * s.k * size, s.k, 1}, std::min(kPanel, s.rows - row),
+                       product.packed_tiles(bytes(packed)), 0, product.tiles(),
+                       {bytes(out) + row * s.n * size, s.n, 1}, {bytes(scratch), kScratch * 4});
+  });
+  std::printf("  %-28s %8.2f ms %7.1f GFLOP/s\n", s.name, seconds * 1e3,
+              2e-9 * static_cast<double>(s.rows * s.k * s.n) / seconds);
+}
+
 void run(Isa isa, const char* only) {
   const auto report_speed = [&](const char* name, const KernelSpec& spec, Isa i, std::int64_t rows,
                                 std::int64_t row) {
@@ -156,6 +187,14 @@ void run(Isa isa, const char* only) {
     report_speed("sum of rows", sum(Form::Row), isa, rows, 1024);
     report_speed("sum of columns", sum(Form::Column), isa, rows, 1024);
   }
+  for (const ProductShape& s :
+       {ProductShape{"product 12 x 1024 x 32", DType::F32, 12, 1024, 32},
+        ProductShape{"product 512 x 1024 x 2048", DType::F32, 512, 1024, 2048},
+        ProductShape{"product 2048 x 384 x 1536", DType::F32, 2048, 384, 1536},
+        ProductShape{"product bf16 12 x 1024 x 32", DType::BF16, 12, 1024, 32},
+        ProductShape{"product bf16 512 x 1024 x 2048", DType::BF16, 512, 1024, 2048},
+        ProductShape{"product bf16 2048 x 384 x 1536", DType::BF16, 2048, 384, 1536}})
+    if (std::strstr(s.name, only) != nullptr) report_product(s, isa);
 }
 
 }  // namespace

@@ -98,10 +98,11 @@ void pack_words(const Product& p, const Lanes& lanes, std::int64_t first, std::i
     }
 }
 
-/// 8 lanes by 8 words of elements that are widened on the way.
+constexpr std::int64_t kBlock = 8;  // lanes and words that are transposed together
+
+/// A block of elements that are widened on the way.
 void transpose_wide(DType type, const std::byte* source, std::int64_t source_row, std::byte* out,
                     std::int64_t pitch) {
-  constexpr std::int64_t kBlock = 8;
   std::array<float, kBlock * kBlock> wide;
   for (std::int64_t lane = 0; lane < kBlock; ++lane)
     widen_row(type, source + lane * source_row, kBlock,
@@ -109,20 +110,45 @@ void transpose_wide(DType type, const std::byte* source, std::int64_t source_row
   transpose_words(reinterpret_cast<const std::byte*>(wide.data()), kBlock * kWord, out, pitch);
 }
 
+void transpose_block(DType type, bool whole_words, const std::byte* source, std::int64_t source_row,
+                     std::byte* out, std::int64_t pitch) {
+  if (whole_words) transpose_words(source, source_row, out, pitch);
+  else transpose_wide(type, source, source_row, out, pitch);
+}
+
+/// The same of fewer lanes than a block has, as the tiles of some instruction sets do.
+void transpose_few(DType type, bool whole_words, const std::byte* source, std::int64_t source_row,
+                   std::int64_t lanes, std::byte* out, std::int64_t pitch) {
+  std::array<std::byte, kBlock * kBlock * kWord> rows{}, turned;
+  const std::int64_t row = kBlock * (whole_words ? kWord : size_of(type));
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    std::memcpy(rows.data() + lane * row, source + lane * source_row,
+                static_cast<std::size_t>(row));
+  transpose_block(type, whole_words, rows.data(), row, turned.data(), kBlock);
+  for (std::int64_t word = 0; word < kBlock; ++word)
+    std::memcpy(out + word * pitch * kWord, turned.data() + word * kBlock * kWord,
+                static_cast<std::size_t>(lanes * kWord));
+}
+
 /// Neighbours along k: transposed in blocks.
 void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
-  constexpr std::int64_t kBlock = 8, kLine = 16;  // words: of a block, of a line of the cache
+  constexpr std::int64_t kLine = 16;  // words of a line of the cache
   const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, size = size_of(p.type),
                      word_bytes = size * steps, row_bytes = lanes.lane_stride * size;
-  const std::int64_t words = lanes.count < kBlock ? 0 : p.k / steps / kLine * kLine;
+  const bool whole_words = word_bytes == kWord;
+  const std::int64_t words = p.k / steps / kLine * kLine;
   for (std::int64_t w = 0; w < words; w += kLine)
     for (std::int64_t lane = 0; lane < lanes.count; lane += kBlock)
       for (std::int64_t i = w; i < w + kLine; i += kBlock) {
+        const std::byte* const column = lanes.data + i * word_bytes;
+        std::byte* const target = out + i * pitch * kWord;
+        if (lanes.count < kBlock) {
+          transpose_few(p.type, whole_words, column, row_bytes, lanes.count, target, pitch);
+          continue;
+        }
         const std::int64_t block = std::min(lane, lanes.count - kBlock);  // the last may overlap
-        const std::byte* const source = lanes.data + block * row_bytes + i * word_bytes;
-        std::byte* const target = out + (i * pitch + block) * kWord;
-        if (word_bytes == kWord) transpose_words(source, row_bytes, target, pitch);
-        else transpose_wide(p.type, source, row_bytes, target, pitch);
+        transpose_block(p.type, whole_words, column + block * row_bytes, row_bytes,
+                        target + block * kWord, pitch);
       }
   pack_words(p, lanes, words, pitch, out);
 }
