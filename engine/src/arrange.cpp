@@ -10,6 +10,7 @@
 #include "spyre/engine/fallback.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/reduction.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
@@ -24,7 +25,7 @@ bool fits(const Tensor& t) {
 
 /// A copy that walks the source backwards along some dimensions: negative strides, which a torch tensor cannot have.
 Tensor flip(const Tensor& self, c10::IntArrayRef dims) {
-  if (!fits(self)) return on_host<ATEN_OP(flip)>::call(self, dims);
+  if (!fits(self)) return as_library<ATEN_OP(flip)>::call(self, dims);
   const auto flipped = at::dim_list_to_bitset(dims, static_cast<std::size_t>(self.dim()));
   const Tensor out = at::empty_like(self);
   if (out.numel() == 0) return out;
@@ -57,7 +58,7 @@ Tensor roll_along(const Tensor& self, std::int64_t shift, std::int64_t dim) {
 Tensor roll(const Tensor& self, c10::IntArrayRef shifts, c10::IntArrayRef dims) {
   const bool flat = dims.empty() && shifts.size() == 1;
   if (!fits(self) || shifts.empty() || (!flat && dims.size() != shifts.size()))
-    return on_host<ATEN_OP(roll)>::call(self, shifts, dims);
+    return as_library<ATEN_OP(roll)>::call(self, shifts, dims);
   if (self.numel() == 0) return self.clone(c10::MemoryFormat::Preserve);
   if (flat) return roll_along(self.contiguous().view({-1}), shifts[0], 0).view(self.sizes());
   Tensor rolled = self;
@@ -84,7 +85,7 @@ bool serves_halves(const Tensor& x, std::int64_t& dim) {
 }
 
 Tensor glu(const Tensor& self, std::int64_t dim) {
-  if (!serves_halves(self, dim)) return on_host<ATEN_OP(glu)>::call(self, dim);
+  if (!serves_halves(self, dim)) return as_library<ATEN_OP(glu)>::call(self, dim);
   static const OpId sigmoid = kernels::op_named("sigmoid");
   const DType type = *native_type(self.scalar_type()), work = working_type(type);
   const Halves x(self, dim);
@@ -93,7 +94,7 @@ Tensor glu(const Tensor& self, std::int64_t dim) {
 
 Tensor glu_backward(const Tensor& grad, const Tensor& self, std::int64_t dim) {
   if (!serves_halves(self, dim) || grad.scalar_type() != self.scalar_type())
-    return on_host<ATEN_OP(glu_backward)>::call(grad, self, dim);
+    return as_library<ATEN_OP(glu_backward)>::call(grad, self, dim);
   static const OpId sigmoid = kernels::op_named("sigmoid"),
                     slope = kernels::op_named("sigmoid_backward");
   const DType type = *native_type(self.scalar_type()), work = working_type(type);

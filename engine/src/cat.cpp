@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/recorder.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
@@ -38,7 +38,7 @@ c10::MemoryFormat common_format(std::span<const Tensor> pieces) {
 
 Tensor cat(const at::ITensorListRef& list, std::int64_t dim) {
   const auto tensors = list.materialize();
-  if (tensors.empty()) return on_host<ATEN_OP(cat)>::call(list, dim);
+  if (tensors.empty()) return as_library<ATEN_OP(cat)>::call(list, dim);
   std::vector<Tensor> pieces;
   std::vector<const Tensor*> all;
   for (const Tensor& t : tensors) {
@@ -49,7 +49,7 @@ Tensor cat(const at::ITensorListRef& list, std::int64_t dim) {
       std::ranges::find_if(all, [](const Tensor* t) { return t->is_privateuseone(); });
   check_same_device(all, (on_device == all.end() ? all.front() : *on_device)->device());
   const c10::ScalarType type = at::native::result_type(list);
-  if (pieces.empty() || !serves(tensors, type)) return on_host<ATEN_OP(cat)>::call(list, dim);
+  if (pieces.empty() || !serves(tensors, type)) return as_library<ATEN_OP(cat)>::call(list, dim);
 
   dim = at::maybe_wrap_dim(dim, pieces.front().dim());
   std::vector<std::int64_t> sizes = pieces.front().sizes().vec();

@@ -2,7 +2,8 @@
 //
 // Transfers move dense bytes of one type. Type conversion and conjugation happen on the CPU side of a transfer, so that
 // they give the CPU's bits; other layouts are gathered and scattered on the device by a recorded copy. Across the
-// device, types without a native form travel as others of their size, whose bits stay whatever the numerics.
+// device, types without a native form travel as others of their size, whose bits stay whatever the numerics, or are
+// converted by a library operation.
 #include "spyre/engine/copy.h"
 
 #include <ATen/Dispatch_v2.h>
@@ -13,6 +14,7 @@
 
 #include <array>
 
+#include "converting_copy.h"
 #include "spyre/base/dims.h"
 #include "spyre/engine/card_numbers.h"
 #include "spyre/engine/error_boundary.h"
@@ -71,6 +73,7 @@ bool device_can_copy(const at::Tensor& source, const at::Tensor& target) {
 
 void copy_across(const at::Tensor& source, const at::Tensor& target) {
   if (device_can_copy(source, target)) return record_copy(movable(source), movable(target));
+  if (record_converting_copy(source, target)) return;
   HostViews views;
   views.view(target).copy_(views.view(source));
   lazy_device(target).price_host_work(current_stream(target.device()), {source.nbytes()},

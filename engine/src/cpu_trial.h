@@ -5,8 +5,8 @@
 
 namespace spyre::engine {
 
-/// Calls a pointwise operator on CPU, with one element in the place of each device tensor: raises what CPU raises about
-/// the types of these arguments.
-void try_types_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments);
+/// Calls a pointwise operator on CPU, with one element in the place of each tensor of another device: raises what CPU
+/// raises about the types of these arguments, and returns results of the right types.
+torch::jit::Stack try_types_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments);
 
 }  // namespace spyre::engine

@@ -8,10 +8,10 @@
 
 #include <array>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/iota.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/recorder.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
@@ -41,7 +41,7 @@ void fill_with(const Tensor& self, const Operand& value) {
 
 Tensor& fill(Tensor& self, const Scalar& value) {
   if (!fits(self) || value.isComplex())
-    return on_host<ATEN_OP2(fill_, Scalar)>::call(self, value), self;
+    return elements_as_library<ATEN_OP2(fill_, Scalar)>::call(self, value), self;
   check_representable(value, *native_type(self.scalar_type()));
   fill_with(self, value);
   return self;
@@ -61,7 +61,8 @@ Tensor scalar_tensor(const Scalar& number, std::optional<c10::ScalarType> dtype,
 Tensor& fill_from(Tensor& self, const Tensor& value) {
   TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
               value.dim(), " dimensions.");
-  if (!fits(self) || !fits(value)) return on_host<ATEN_OP2(fill_, Tensor)>::call(self, value), self;
+  if (!fits(self) || !fits(value))
+    return elements_as_library<ATEN_OP2(fill_, Tensor)>::call(self, value), self;
   if (!value.is_privateuseone()) return fill(self, value.item());
   const Tensor apart = value.is_alias_of(self) ? materialized(value) : value;
   fill_with(self, converted(apart, *native_type(self.scalar_type())));
@@ -69,7 +70,7 @@ Tensor& fill_from(Tensor& self, const Tensor& value) {
 }
 
 Tensor& zero(Tensor& self) {
-  if (!fits(self)) return on_host<ATEN_OP(zero_)>::call(self), self;
+  if (!fits(self)) return elements_as_library<ATEN_OP(zero_)>::call(self), self;
   fill_with(self, Scalar(0));
   return self;
 }
@@ -83,7 +84,7 @@ void resize_range(Tensor& out, std::int64_t size) {
 Tensor& arange(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
   const bool counts = fits(out) && out.scalar_type() != c10::kBool;
   if (!counts || start.isComplex() || end.isComplex() || step.isComplex())
-    return on_host<ATEN_OP2(arange, start_out)>::call(start, end, step, out), out;
+    return as_library<ATEN_OP2(arange, start_out)>::call(start, end, step, out), out;
   at::assert_no_internal_overlap(out);
   const bool whole = c10::isIntegralType(out.scalar_type(), true);
   resize_range(out, out.scalar_type() == c10::kLong
@@ -106,7 +107,7 @@ Tensor& linspace(const Scalar& start, const Scalar& end, std::int64_t steps, Ten
   TORCH_CHECK(steps >= 0, "number of steps must be non-negative");
   const std::optional<DType> type = native_type(out.scalar_type());
   if (!type || !is_float(*type) || start.isComplex() || end.isComplex())
-    return on_host<ATEN_OP2(linspace, out)>::call(start, end, steps, out), out;
+    return as_library<ATEN_OP2(linspace, out)>::call(start, end, steps, out), out;
   resize_range(out, steps);
   const double first = start.toDouble(), last = end.toDouble();
   const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
@@ -125,7 +126,7 @@ Tensor& eye(std::int64_t rows, std::int64_t columns, Tensor& out) {
   TORCH_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
   at::native::resize_output(out, {rows, columns});
   at::assert_no_internal_overlap(out);
-  if (!fits(out)) return on_host<ATEN_OP2(eye, m_out)>::call(rows, columns, out), out;
+  if (!fits(out)) return as_library<ATEN_OP2(eye, m_out)>::call(rows, columns, out), out;
   const std::array<Operand, 1> zero{Scalar(0)};
   record_iota({kernels::op_named("eq"), DType::I64, DType::Bool}, {0, {1, -1}}, zero, out);
   return out;
@@ -152,12 +153,12 @@ Tensor keep_triangle(const Tensor& self, std::string_view comparison, std::int64
 }
 
 Tensor tril(const Tensor& self, std::int64_t diagonal) {
-  if (self.dim() < 2 || !fits(self)) return on_host<ATEN_OP(tril)>::call(self, diagonal);
+  if (self.dim() < 2 || !fits(self)) return as_library<ATEN_OP(tril)>::call(self, diagonal);
   return keep_triangle(self, "le", diagonal);
 }
 
 Tensor triu(const Tensor& self, std::int64_t diagonal) {
-  if (self.dim() < 2 || !fits(self)) return on_host<ATEN_OP(triu)>::call(self, diagonal);
+  if (self.dim() < 2 || !fits(self)) return as_library<ATEN_OP(triu)>::call(self, diagonal);
   return keep_triangle(self, "ge", diagonal);
 }
 

@@ -68,9 +68,4 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
 }
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  // PyTorch's kernel for all devices looks up code for each device, and knows only its own.
-  m.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
-}
-
 }  // namespace spyre::engine

@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/reduction.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 #include "unit_range.h"
@@ -47,7 +47,8 @@ double share(const Tensor& input, std::int64_t reduction) {
 }
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
-  if (!serves({&self, &target})) return on_host<ATEN_OP(mse_loss)>::call(self, target, reduction);
+  if (!serves({&self, &target}))
+    return as_library<ATEN_OP(mse_loss)>::call(self, target, reduction);
   static const OpId op = kernels::op_named("squared_error");
   return reduced(apply(op, working_type(type_of(self)), {self, target}), reduction, type_of(self));
 }
@@ -55,7 +56,7 @@ Tensor mse_loss(const Tensor& self, const Tensor& target, std::int64_t reduction
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                          std::int64_t reduction) {
   if (!serves({&self, &target, &grad}))
-    return on_host<ATEN_OP(mse_loss_backward)>::call(grad, self, target, reduction);
+    return as_library<ATEN_OP(mse_loss_backward)>::call(grad, self, target, reduction);
   static const OpId op = kernels::op_named("squared_error_backward");
   return apply(op, type_of(self), {grad, self, target, 2 * share(self, reduction)});
 }
@@ -64,7 +65,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t red
                       double beta) {
   TORCH_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   if (!serves({&self, &target}))
-    return on_host<ATEN_OP(smooth_l1_loss)>::call(self, target, reduction, beta);
+    return as_library<ATEN_OP(smooth_l1_loss)>::call(self, target, reduction, beta);
   static const OpId op = kernels::op_named("smooth_l1");
   return reduced(apply(op, working_type(type_of(self)), {self, target, beta}), reduction,
                  type_of(self));
@@ -73,7 +74,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t red
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                std::int64_t reduction, double beta) {
   if (!serves({&self, &target, &grad}))
-    return on_host<ATEN_OP(smooth_l1_loss_backward)>::call(grad, self, target, reduction, beta);
+    return as_library<ATEN_OP(smooth_l1_loss_backward)>::call(grad, self, target, reduction, beta);
   static const OpId op = kernels::op_named("smooth_l1_backward");
   return apply(op, type_of(self), {grad, self, target, beta, share(self, reduction)});
 }
@@ -81,7 +82,7 @@ Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Ten
 Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reduction, double delta) {
   TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
   if (!serves({&self, &target}))
-    return on_host<ATEN_OP(huber_loss)>::call(self, target, reduction, delta);
+    return as_library<ATEN_OP(huber_loss)>::call(self, target, reduction, delta);
   static const OpId op = kernels::op_named("huber");
   return reduced(apply(op, working_type(type_of(self)), {self, target, delta}), reduction,
                  type_of(self));
@@ -90,7 +91,7 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reducti
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                            std::int64_t reduction, double delta) {
   if (!serves({&self, &target, &grad}))
-    return on_host<ATEN_OP(huber_loss_backward)>::call(grad, self, target, reduction, delta);
+    return as_library<ATEN_OP(huber_loss_backward)>::call(grad, self, target, reduction, delta);
   static const OpId op = kernels::op_named("huber_backward");
   return apply(op, type_of(self), {grad, self, target, delta, share(self, reduction)});
 }
@@ -99,7 +100,7 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, Optional w
                             std::int64_t reduction) {
   const Tensor* const weights = if_defined(weight);
   if (self.sizes() != target.sizes() || !serves({&self, &target, weights ? weights : &self}))
-    return on_host<ATEN_OP(binary_cross_entropy)>::call(self, target, weight, reduction);
+    return as_library<ATEN_OP(binary_cross_entropy)>::call(self, target, weight, reduction);
   static const OpId op = kernels::op_named("binary_cross_entropy");
   check_unit_range(self, "binary_cross_entropy", "all elements of input should be between 0 and 1");
   const DType work = working_type(type_of(self));
@@ -112,8 +113,8 @@ Tensor binary_cross_entropy_backward(const Tensor& grad, const Tensor& self, con
                                      Optional weight, std::int64_t reduction) {
   const Tensor* const weights = if_defined(weight);
   if (!serves({&self, &target, &grad, weights ? weights : &self}))
-    return on_host<ATEN_OP(binary_cross_entropy_backward)>::call(grad, self, target, weight,
-                                                                 reduction);
+    return as_library<ATEN_OP(binary_cross_entropy_backward)>::call(grad, self, target, weight,
+                                                                    reduction);
   static const OpId op = kernels::op_named("binary_cross_entropy_backward");
   const DType type = type_of(self), work = working_type(type);
   Tensor slope = apply(op, work, {grad, self, target});
@@ -123,14 +124,14 @@ Tensor binary_cross_entropy_backward(const Tensor& grad, const Tensor& self, con
 
 /// The buffer of CPU's kernel is not needed.
 std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
-  if (!serves({&self})) return on_host<ATEN_OP(log_sigmoid_forward)>::call(self);
+  if (!serves({&self})) return as_library<ATEN_OP(log_sigmoid_forward)>::call(self);
   static const OpId op = kernels::op_named("log_sigmoid");
   return {apply(op, type_of(self), {self}), empty({0}, self.scalar_type(), self.device())};
 }
 
 Tensor log_sigmoid_backward(const Tensor& grad, const Tensor& self, const Tensor& buffer) {
   if (!serves({&self, &grad}))
-    return on_host<ATEN_OP(log_sigmoid_backward)>::call(grad, self, buffer);
+    return as_library<ATEN_OP(log_sigmoid_backward)>::call(grad, self, buffer);
   static const OpId op = kernels::op_named("log_sigmoid_backward");
   return apply(op, type_of(self), {grad, self});
 }
@@ -138,7 +139,7 @@ Tensor log_sigmoid_backward(const Tensor& grad, const Tensor& self, const Tensor
 std::tuple<Tensor, Tensor> prelu_backward(const Tensor& grad, const Tensor& self,
                                           const Tensor& weight) {
   if (!serves({&self, &grad, &weight}))
-    return on_host<ATEN_OP(_prelu_kernel_backward)>::call(grad, self, weight);
+    return as_library<ATEN_OP(_prelu_kernel_backward)>::call(grad, self, weight);
   static const OpId of_self = kernels::op_named("prelu_backward_self");
   static const OpId of_weight = kernels::op_named("prelu_backward_weight");
   return {apply(of_self, type_of(self), {grad, self, weight}),

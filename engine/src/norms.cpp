@@ -3,10 +3,10 @@
 // All three are one formula over different dimensions: (x - mean) * rstd * weight + bias.
 #include <ATen/Operators.h>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/reduction.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
@@ -120,7 +120,7 @@ Three layer_norm(const Tensor& input, c10::IntArrayRef shape, Optional weight, O
                  double eps) {
   const bool fits = ends_with(input, shape) && has_shape(weight, shape) && has_shape(bias, shape);
   if (!fits || !serves(input, {if_defined(weight), if_defined(bias)}))
-    return on_host<ATEN_OP(native_layer_norm)>::call(input, shape, weight, bias, eps);
+    return as_library<ATEN_OP(native_layer_norm)>::call(input, shape, weight, bias, eps);
   const DType type = *native_type(input.scalar_type());
   // The result is contiguous, as CPU's.
   const Normalized n = normalize(input.contiguous(), trailing_dimensions(input, shape.size()), eps,
@@ -132,8 +132,8 @@ Three layer_norm_backward(const Tensor& grad, const Tensor& input, c10::IntArray
                           const Tensor& mean, const Tensor& rstd, Optional weight, Optional bias,
                           std::array<bool, 3> mask) {
   if (!ends_with(input, shape) || !serves(input, {&grad, &mean, &rstd, if_defined(weight)}))
-    return on_host<ATEN_OP(native_layer_norm_backward)>::call(grad, input, shape, mean, rstd,
-                                                              weight, bias, mask);
+    return as_library<ATEN_OP(native_layer_norm_backward)>::call(grad, input, shape, mean, rstd,
+                                                                 weight, bias, mask);
   const std::uint32_t dims = trailing_dimensions(input, shape.size());
   const Normalization n{mean, rstd, dims, all_dimensions(input) & ~dims};
   mask[1] = mask[1] && if_defined(weight) != nullptr;
@@ -155,8 +155,8 @@ struct Groups {
 Three group_norm(const Tensor& input, Optional weight, Optional bias, std::int64_t samples,
                  std::int64_t channels, std::int64_t pixels, std::int64_t group, double eps) {
   if (!serves(input, {if_defined(weight), if_defined(bias)}))
-    return on_host<ATEN_OP(native_group_norm)>::call(input, weight, bias, samples, channels, pixels,
-                                                     group, eps);
+    return as_library<ATEN_OP(native_group_norm)>::call(input, weight, bias, samples, channels,
+                                                        pixels, group, eps);
   const Groups view{samples, group, channels / group, pixels};
   const DType type = *native_type(input.scalar_type());
   const Normalized n =
@@ -171,7 +171,7 @@ Three group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor&
                           std::int64_t channels, std::int64_t pixels, std::int64_t group,
                           std::array<bool, 3> mask) {
   if (!serves(input, {&grad, &mean, &rstd, if_defined(weight)}))
-    return on_host<ATEN_OP(native_group_norm_backward)>::call(
+    return as_library<ATEN_OP(native_group_norm_backward)>::call(
         grad, input, mean, rstd, weight, samples, channels, pixels, group, mask);
   const Groups view{samples, group, channels / group, pixels};
   const Normalization n{mean.reshape({samples, group, 1, 1}), rstd.reshape({samples, group, 1, 1}),
@@ -241,8 +241,8 @@ Three batch_norm(const Tensor& input, Optional weight, Optional bias, Optional r
   const bool complete = training || (running.mean != nullptr && running.var != nullptr);
   if (!complete ||
       !serves_batch(input, {if_defined(weight), if_defined(bias), running.mean, running.var}))
-    return on_host<ATEN_OP(native_batch_norm)>::call(input, weight, bias, running_mean, running_var,
-                                                     training, momentum, eps);
+    return as_library<ATEN_OP(native_batch_norm)>::call(input, weight, bias, running_mean,
+                                                        running_var, training, momentum, eps);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const Scale scale{viewed(weight, shape), viewed(bias, shape)};
   return training ? batch_norm_in_training(input, scale, running, momentum, eps)
@@ -273,7 +273,7 @@ Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weig
   const Tensor* const spread = if_defined(train ? save_rstd : running_var);
   if (mean == nullptr || spread == nullptr ||
       !serves_batch(input, {&grad, if_defined(weight), mean, spread}))
-    return on_host<ATEN_OP(native_batch_norm_backward)>::call(
+    return as_library<ATEN_OP(native_batch_norm_backward)>::call(
         grad, input, weight, running_mean, running_var, save_mean, save_rstd, train, eps, mask);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const DType type = *native_type(input.scalar_type());

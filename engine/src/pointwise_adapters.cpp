@@ -10,20 +10,21 @@
 
 #include "cpu_trial.h"
 #include "spyre/engine/error_boundary.h"
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/pointwise.h"
 #include "spyre/engine/ruling.h"
+#include "spyre/engine/schema_library.h"
 
 namespace spyre::engine {
 namespace {
 
 using Overload = std::shared_ptr<const PointwiseOverload>;
 
-/// Runs the operator on the host with these arguments.
-template <class... Args> at::Tensor on_host(const c10::OperatorHandle& op, const Args&... args) {
+/// No row serves these arguments.
+template <class... Args>
+at::Tensor without_row(const c10::OperatorHandle& op, const Args&... args) {
   torch::jit::Stack stack;
   torch::jit::push(stack, args...);
-  fall_back(op, &stack);
+  record_elements_or_fall_back(op, &stack);
   return stack.back().toTensor();
 }
 
@@ -59,7 +60,7 @@ struct PointwiseForm : c10::OperatorKernel {
     const CallKey key = key_of(arguments);
     Ruling* const known = RulingMemo::of_thread().find(key);
     return (known != nullptr && known->record(arguments, out)) ||
-           overload->out(arguments, key, out, [&] { try_types_on_cpu(handle, stack()); });
+           overload->out(arguments, key, out, [&] { (void)try_types_on_cpu(handle, stack()); });
   }
 
   Overload overload;
@@ -71,7 +72,7 @@ template <class... Args> struct Functional final : PointwiseForm {
   at::Tensor operator()(Args... args) {
     return bounded([&]() -> at::Tensor {
       at::Tensor result;
-      if (!functional(as_arguments(args...), result)) result = on_host(handle, args...);
+      if (!functional(as_arguments(args...), result)) result = without_row(handle, args...);
       return result;
     });
   }
@@ -81,7 +82,7 @@ template <class... Args> struct InPlace final : PointwiseForm {
   using PointwiseForm::PointwiseForm;
   at::Tensor& operator()(at::Tensor& self, Args... args) {
     return bounded([&]() -> at::Tensor& {
-      if (!in_place(as_arguments(self, args...), self)) on_host(handle, self, args...);
+      if (!in_place(as_arguments(self, args...), self)) without_row(handle, self, args...);
       return self;
     });
   }
@@ -92,7 +93,7 @@ template <class... Args> struct Out final : PointwiseForm {
   at::Tensor& operator()(Args... args, at::Tensor& out) {
     return bounded([&]() -> at::Tensor& {
       const auto stack = [&] { return torch::jit::Stack{args..., out}; };
-      if (!this->out(as_arguments(args..., out), out, stack)) on_host(handle, args..., out);
+      if (!this->out(as_arguments(args..., out), out, stack)) without_row(handle, args..., out);
       return out;
     });
   }
@@ -108,7 +109,7 @@ struct Boxed final : PointwiseForm {
       const std::size_t count = op.schema().arguments().size();
       at::Tensor result;
       if (!run(std::span<const c10::IValue>(*stack).last(count), result))
-        return fall_back(op, stack);
+        return record_elements_or_fall_back(op, stack);
       torch::jit::drop(*stack, count);
       torch::jit::push(*stack, std::move(result));
     });

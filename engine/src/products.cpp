@@ -13,11 +13,11 @@
 #include <array>
 
 #include "spyre/engine/card_numbers.h"
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/recorder.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 #include "spyre/kernels/product_call.h"
@@ -255,19 +255,19 @@ bool summable(const Tensor& self, const Tensor& product_operand, c10::IntArrayRe
 
 Tensor mm(const Tensor& self, const Tensor& mat2) {
   return multipliable(self, mat2, 2) ? matrix_product(self, mat2, self.scalar_type())
-                                     : on_host<ATEN_OP(mm)>::call(self, mat2);
+                                     : as_library<ATEN_OP(mm)>::call(self, mat2);
 }
 
 Tensor bmm(const Tensor& self, const Tensor& mat2) {
   return multipliable(self, mat2, 3) ? batched_product(self, mat2, self.scalar_type())
-                                     : on_host<ATEN_OP(bmm)>::call(self, mat2);
+                                     : as_library<ATEN_OP(bmm)>::call(self, mat2);
 }
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
              const Scalar& alpha) {
   if (!multipliable(mat1, mat2, 2) ||
       !summable(self, mat1, {mat1.size(0), mat2.size(1)}, beta, alpha))
-    return on_host<ATEN_OP(addmm)>::call(self, mat1, mat2, beta, alpha);
+    return as_library<ATEN_OP(addmm)>::call(self, mat1, mat2, beta, alpha);
   return scaled_sum(self, matrix_product(mat1, mat2, sum_type(self.scalar_type())), beta, alpha);
 }
 
@@ -275,7 +275,7 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
                const Scalar& alpha) {
   if (!multipliable(batch1, batch2, 3) ||
       !summable(self, batch1, {batch1.size(0), batch1.size(1), batch2.size(2)}, beta, alpha))
-    return on_host<ATEN_OP(baddbmm)>::call(self, batch1, batch2, beta, alpha);
+    return as_library<ATEN_OP(baddbmm)>::call(self, batch1, batch2, beta, alpha);
   return scaled_sum(self, batched_product(batch1, batch2, sum_type(self.scalar_type())), beta,
                     alpha);
 }
@@ -285,7 +285,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
               const Scalar& alpha) {
   if (!multipliable(batch1, batch2, 3) ||
       !summable(self, batch1, {batch1.size(1), batch2.size(2)}, beta, alpha))
-    return on_host<ATEN_OP(addbmm)>::call(self, batch1, batch2, beta, alpha);
+    return as_library<ATEN_OP(addbmm)>::call(self, batch1, batch2, beta, alpha);
   const Tensor a = batch1.permute({1, 0, 2}).reshape({batch1.size(1), -1});
   const Tensor b = batch2.reshape({-1, batch2.size(2)});
   return scaled_sum(self, matrix_product(a, b, sum_type(self.scalar_type())), beta, alpha);
@@ -296,14 +296,14 @@ bool is_matrix_times_vector(const Tensor& mat, const Tensor& vec) {
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
-  if (!is_matrix_times_vector(self, vec)) return on_host<ATEN_OP(mv)>::call(self, vec);
+  if (!is_matrix_times_vector(self, vec)) return as_library<ATEN_OP(mv)>::call(self, vec);
   return matrix_product(self, vec.unsqueeze(1), self.scalar_type()).squeeze(1);
 }
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
   if (!is_matrix_times_vector(mat, vec) || !summable(self, mat, {mat.size(0)}, beta, alpha))
-    return on_host<ATEN_OP(addmv)>::call(self, mat, vec, beta, alpha);
+    return as_library<ATEN_OP(addmv)>::call(self, mat, vec, beta, alpha);
   return scaled_sum(self,
                     matrix_product(mat, vec.unsqueeze(1), sum_type(self.scalar_type())).squeeze(1),
                     beta, alpha);
@@ -312,12 +312,13 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
 Tensor dot(const Tensor& self, const Tensor& other) {
   if (self.dim() != 1 || other.dim() != 1 ||
       !multipliable(self.unsqueeze(0), other.unsqueeze(1), 2))
-    return on_host<ATEN_OP(dot)>::call(self, other);
+    return as_library<ATEN_OP(dot)>::call(self, other);
   return matrix_product(self.unsqueeze(0), other.unsqueeze(1), self.scalar_type()).squeeze();
 }
 
 Tensor vdot(const Tensor& self, const Tensor& other) {
-  return self.is_complex() ? on_host<ATEN_OP(vdot)>::call(self, other) : engine::dot(self, other);
+  return self.is_complex() ? as_library<ATEN_OP(vdot)>::call(self, other)
+                           : engine::dot(self, other);
 }
 
 }  // namespace

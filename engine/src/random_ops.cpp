@@ -262,7 +262,7 @@ void check_weights(const Tensor& weights) {
 Tensor multinomial(const Tensor& self, std::int64_t samples, bool replacement,
                    Generator generator) {
   const bool drawn_at_once = samples == 1 || !replacement;
-  if (!fits_float(self) || self.dim() < 1 || self.dim() > 2 || samples < 1 ||
+  if (!fits_float(self) || self.numel() == 0 || self.dim() < 1 || self.dim() > 2 || samples < 1 ||
       samples > self.size(-1) || !drawn_at_once)
     return on_host<ATEN_OP(multinomial)>::call(self, samples, replacement, kCpuDefault);
   check_weights(self);

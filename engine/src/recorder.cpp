@@ -173,9 +173,11 @@ void record_iota(const PointwiseOp& op, const Iota& iota, Operands numbers, cons
 at::Tensor pointwise_by_rules(const PointwiseOp& op, Operands operands, ResultLayout layout) {
   const TensorList tensors(operands);
   const Dims sizes = tensors.common_sizes();
-  // A number takes part in TensorIterator's choice as a tensor without dimensions: it has no say.
-  const Dims strides = layout == ResultLayout::Contiguous ? contiguous_strides(sizes)
-                                                          : result_strides(sizes, tensors.refs());
+  const bool beside_number = std::ranges::any_of(
+      operands, [](const Operand& o) { return !o.on_device() && o.promoting() != nullptr; });
+  const Dims strides = layout == ResultLayout::Contiguous
+                           ? contiguous_strides(sizes)
+                           : result_strides(sizes, tensors.refs(), beside_number);
   at::Tensor out =
       empty_strided(as_array(sizes), as_array(strides), scalar_type(op.result), tensors.device());
   record_pointwise(op, operands, out);

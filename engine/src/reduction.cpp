@@ -10,8 +10,8 @@
 #include <cmath>
 #include <limits>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/operators.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 
@@ -97,7 +97,7 @@ std::optional<DType> total_type(const Tensor& self, ScalarType dtype) {
 Tensor sum_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, ScalarType dtype) {
   const std::optional<DType> type = total_type(self, dtype);
   if (!fits(self) || !type)
-    return on_host<ATEN_OP2(sum, dim_IntList)>::call(self, dim, keepdim, dtype);
+    return as_library<ATEN_OP2(sum, dim_IntList)>::call(self, dim, keepdim, dtype);
   return sum_over(self, dimension_set(self, dim), *type, *type, keepdim);
 }
 
@@ -115,7 +115,7 @@ Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, ScalarT
 Tensor mean_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, ScalarType dtype) {
   const std::optional<DType> type = native_type(dtype.value_or(self.scalar_type()));
   if (!fits(self) || !type || !is_float(*type))
-    return on_host<ATEN_OP2(mean, dim)>::call(self, dim, keepdim, dtype);
+    return as_library<ATEN_OP2(mean, dim)>::call(self, dim, keepdim, dtype);
   const std::uint32_t dims = dimension_set(self, dim);
   const Tensor total = sum_over(self, dims, *type, DType::F64, keepdim);
   return apply(words().div, DType::F64, *type,
@@ -128,14 +128,14 @@ Tensor mean_all(const Tensor& self, ScalarType dtype) {
 
 Tensor prod_all(const Tensor& self, ScalarType dtype) {
   const std::optional<DType> type = total_type(self, dtype);
-  if (!fits(self) || !type) return on_host<ATEN_OP(prod)>::call(self, dtype);
+  if (!fits(self) || !type) return as_library<ATEN_OP(prod)>::call(self, dtype);
   return reduce({Reduction::Prod, *type, *type, all_dimensions(self)}, self, false);
 }
 
 Tensor prod(const Tensor& self, std::int64_t dim, bool keepdim, ScalarType dtype) {
   const std::optional<DType> type = total_type(self, dtype);
   if (!fits(self) || !type)
-    return on_host<ATEN_OP2(prod, dim_int)>::call(self, dim, keepdim, dtype);
+    return as_library<ATEN_OP2(prod, dim_int)>::call(self, dim, keepdim, dtype);
   return reduce({Reduction::Prod, *type, *type, dimension_set(self, dim)}, self, keepdim);
 }
 
@@ -151,23 +151,23 @@ Tensor extreme(Reduction reduction, const Tensor& self, std::uint32_t dims, bool
 
 Tensor amax(const Tensor& self, c10::IntArrayRef dim, bool keepdim) {
   const std::uint32_t dims = dimension_set(self, dim);
-  if (!has_extreme(self, dims)) return on_host<ATEN_OP(amax)>::call(self, dim, keepdim);
+  if (!has_extreme(self, dims)) return as_library<ATEN_OP(amax)>::call(self, dim, keepdim);
   return extreme(Reduction::Max, self, dims, keepdim);
 }
 
 Tensor amin(const Tensor& self, c10::IntArrayRef dim, bool keepdim) {
   const std::uint32_t dims = dimension_set(self, dim);
-  if (!has_extreme(self, dims)) return on_host<ATEN_OP(amin)>::call(self, dim, keepdim);
+  if (!has_extreme(self, dims)) return as_library<ATEN_OP(amin)>::call(self, dim, keepdim);
   return extreme(Reduction::Min, self, dims, keepdim);
 }
 
 Tensor max_all(const Tensor& self) {
-  if (!has_extreme(self, all_dimensions(self))) return on_host<ATEN_OP(max)>::call(self);
+  if (!has_extreme(self, all_dimensions(self))) return as_library<ATEN_OP(max)>::call(self);
   return extreme(Reduction::Max, self, all_dimensions(self), false);
 }
 
 Tensor min_all(const Tensor& self) {
-  if (!has_extreme(self, all_dimensions(self))) return on_host<ATEN_OP(min)>::call(self);
+  if (!has_extreme(self, all_dimensions(self))) return as_library<ATEN_OP(min)>::call(self);
   return extreme(Reduction::Min, self, all_dimensions(self), false);
 }
 
@@ -179,14 +179,14 @@ Tensor position(Reduction reduction, const Tensor& self, std::uint32_t dims, boo
 
 std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t dim, bool keepdim) {
   const std::uint32_t dims = dimension_set(self, dim);
-  if (!has_extreme(self, dims)) return on_host<ATEN_OP2(max, dim)>::call(self, dim, keepdim);
+  if (!has_extreme(self, dims)) return as_library<ATEN_OP2(max, dim)>::call(self, dim, keepdim);
   return {extreme(Reduction::Max, self, dims, keepdim),
           position(Reduction::ArgMax, self, dims, keepdim)};
 }
 
 std::tuple<Tensor, Tensor> min(const Tensor& self, std::int64_t dim, bool keepdim) {
   const std::uint32_t dims = dimension_set(self, dim);
-  if (!has_extreme(self, dims)) return on_host<ATEN_OP2(min, dim)>::call(self, dim, keepdim);
+  if (!has_extreme(self, dims)) return as_library<ATEN_OP2(min, dim)>::call(self, dim, keepdim);
   return {extreme(Reduction::Min, self, dims, keepdim),
           position(Reduction::ArgMin, self, dims, keepdim)};
 }
@@ -194,7 +194,7 @@ std::tuple<Tensor, Tensor> min(const Tensor& self, std::int64_t dim, bool keepdi
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<std::int64_t> dim,
                                    bool keepdim) {
   const std::uint32_t dims = dim ? dimension_set(self, *dim) : all_dimensions(self);
-  if (!has_extreme(self, dims)) return on_host<ATEN_OP(aminmax)>::call(self, dim, keepdim);
+  if (!has_extreme(self, dims)) return as_library<ATEN_OP(aminmax)>::call(self, dim, keepdim);
   return {extreme(Reduction::Min, self, dims, keepdim),
           extreme(Reduction::Max, self, dims, keepdim)};
 }
@@ -214,12 +214,12 @@ bool has_position(const Tensor& self, std::optional<std::int64_t> dim) {
 }
 
 Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim) {
-  if (!has_position(self, dim)) return on_host<ATEN_OP(argmax)>::call(self, dim, keepdim);
+  if (!has_position(self, dim)) return as_library<ATEN_OP(argmax)>::call(self, dim, keepdim);
   return position_of(Reduction::ArgMax, self, dim, keepdim);
 }
 
 Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim) {
-  if (!has_position(self, dim)) return on_host<ATEN_OP(argmin)>::call(self, dim, keepdim);
+  if (!has_position(self, dim)) return as_library<ATEN_OP(argmin)>::call(self, dim, keepdim);
   return position_of(Reduction::ArgMin, self, dim, keepdim);
 }
 
@@ -230,34 +230,34 @@ Tensor truth(Reduction reduction, const Tensor& self, std::uint32_t dims, bool k
 }
 
 Tensor any(const Tensor& self, std::int64_t dim, bool keepdim) {
-  if (!fits(self)) return on_host<ATEN_OP2(any, dim)>::call(self, dim, keepdim);
+  if (!fits(self)) return as_library<ATEN_OP2(any, dim)>::call(self, dim, keepdim);
   return truth(Reduction::Any, self, dimension_set(self, dim), keepdim);
 }
 Tensor any_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
-  if (!fits(self)) return on_host<ATEN_OP2(any, dims)>::call(self, dim, keepdim);
+  if (!fits(self)) return as_library<ATEN_OP2(any, dims)>::call(self, dim, keepdim);
   const bool none = dim.has_value() && dim->empty();
   return truth(Reduction::Any, self, none ? 0 : dimension_set(self, dim), keepdim);
 }
 Tensor any_all(const Tensor& self) {
   return fits(self) ? truth(Reduction::Any, self, all_dimensions(self), false)
-                    : on_host<ATEN_OP(any)>::call(self);
+                    : as_library<ATEN_OP(any)>::call(self);
 }
 Tensor all(const Tensor& self, std::int64_t dim, bool keepdim) {
-  if (!fits(self)) return on_host<ATEN_OP2(all, dim)>::call(self, dim, keepdim);
+  if (!fits(self)) return as_library<ATEN_OP2(all, dim)>::call(self, dim, keepdim);
   return truth(Reduction::All, self, dimension_set(self, dim), keepdim);
 }
 Tensor all_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
-  if (!fits(self)) return on_host<ATEN_OP2(all, dims)>::call(self, dim, keepdim);
+  if (!fits(self)) return as_library<ATEN_OP2(all, dims)>::call(self, dim, keepdim);
   const bool none = dim.has_value() && dim->empty();
   return truth(Reduction::All, self, none ? 0 : dimension_set(self, dim), keepdim);
 }
 Tensor all_all(const Tensor& self) {
   return fits(self) ? truth(Reduction::All, self, all_dimensions(self), false)
-                    : on_host<ATEN_OP(all)>::call(self);
+                    : as_library<ATEN_OP(all)>::call(self);
 }
 
 Tensor count_nonzero(const Tensor& self, c10::IntArrayRef dim) {
-  if (!fits(self)) return on_host<ATEN_OP2(count_nonzero, dim_IntList)>::call(self, dim);
+  if (!fits(self)) return as_library<ATEN_OP2(count_nonzero, dim_IntList)>::call(self, dim);
   const DType type = *native_type(self.scalar_type());
   const Tensor nonzero = apply(words().ne, type, DType::Bool, {self, 0.0});
   return sum_over(nonzero, dimension_set(self, dim), DType::I64, DType::I64, false);

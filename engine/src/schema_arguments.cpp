@@ -23,6 +23,7 @@ enum class Tag : char {
   String,
   List,
   TensorSlot,
+  NumberSlot,
   NoTensor,
   Device
 };
@@ -134,7 +135,8 @@ void SchemaArguments::add(const c10::IValue& value, std::size_t argument, c10::D
 void SchemaArguments::add_tensor(const at::Tensor& tensor, TensorSlot slot, c10::Device device) {
   Bytes bytes(key_);
   if (!tensor.defined()) return bytes.put(Tag::NoTensor);
-  bytes.put(Tag::TensorSlot);
+  slot.wraps_number = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+  bytes.put(slot.wraps_number ? Tag::NumberSlot : Tag::TensorSlot);
   tensors_.push_back(on_device(tensor, device));
   slots_.push_back(slot);
 }
@@ -143,6 +145,8 @@ torch::jit::Stack SchemaArguments::with_tensors(std::span<const at::Tensor> repl
   torch::jit::Stack stack = values_;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const TensorSlot slot = slots_[i];
+    if (slot.wraps_number && replacements[i].defined())
+      replacements[i].unsafeGetTensorImpl()->set_wrapped_number(true);
     if (slot.element < 0) {
       stack[slot.argument] = replacements[i];
       continue;

@@ -21,6 +21,7 @@ inline bool is_written(const c10::Argument& argument) {
 struct TensorSlot {
   std::uint16_t argument = 0;
   std::int16_t element = -1;  // position in a list argument; -1: the argument itself
+  bool wraps_number = false;  // a Python number as a tensor, which promotes as a number
 };
 
 /// A call without its tensors, which can be put back in. A value; immutable after take_apart().

@@ -2,8 +2,10 @@
 #include "spyre/engine/schema_library.h"
 
 #include <ATen/native/Resize.h>
+#include <torch/library.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "dense_outputs.h"
 #include "schema_arguments.h"
@@ -15,6 +17,7 @@
 #include "spyre/engine/operators.h"
 #include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
+#include "stack_tensors.h"
 
 namespace spyre::engine {
 namespace {
@@ -72,29 +75,38 @@ void SchemaCall::run(Tensors operands, std::int64_t first, std::int64_t last) co
   }
 }
 
-/// An out= tensor becomes as large as its result; a tensor that is changed in place has to be.
-void fit_destination(const OperatorHandle& op, const at::Tensor& tensor, c10::IntArrayRef sizes) {
-  if (op.schema().arguments().back().is_out()) at::native::resize_output(tensor, sizes);
+/// An out= tensor becomes as large as its result; a tensor that is read, too, has to be.
+void fit_destination(const OperatorHandle& op, const SchemaArguments& call,
+                     const at::Tensor& tensor, c10::IntArrayRef sizes) {
+  const bool is_out = op.schema().arguments().back().is_out();
+  const auto is_same = [&](const at::Tensor& other) { return other.is_same(tensor); };
+  if (is_out && std::ranges::count_if(call.tensors(), is_same) == 1)
+    at::native::resize_output(tensor, sizes);
   else check_inplace_shape(tensor, dims_of(sizes));
+}
+
+SchemaShapes& known_shapes() {
+  static SchemaShapes shapes;
+  return shapes;
 }
 
 /// Serves one overload.
 class SchemaLibraryKernel final : public c10::OperatorKernel {
  public:
-  SchemaLibraryKernel(const SchemaLibraryRow& row, std::optional<OperatorHandle> out,
-                      SchemaShapes& shapes)
-      : row_(row), out_(std::move(out)), shapes_(shapes) {}
+  SchemaLibraryKernel(const SchemaLibraryRow& row, std::optional<OperatorHandle> out)
+      : row_(row), out_(std::move(out)) {}
 
-  void operator()(const OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-    bounded([&] {
-      const DenseOutputs outputs(op, *stack);
-      serve(op, *stack);
-      outputs.deliver(*stack);
-    });
+  void operator()(const OperatorHandle& op, c10::DispatchKeySet, Stack* stack) const {
+    bounded([&] { call(op, *stack); });
+  }
+  void call(const OperatorHandle& op, Stack& stack) const {
+    const DenseOutputs outputs(op, stack);
+    serve(op, stack);
+    outputs.deliver(stack);
   }
 
  private:
-  void serve(const OperatorHandle& op, Stack& stack);
+  void serve(const OperatorHandle& op, Stack& stack) const;
   bool needs_host(const OperatorHandle& op, const Stack& stack) const;
   std::vector<at::Tensor> written(const OperatorHandle& op, const SchemaArguments& call) const;
   void record(SchemaCall call, const std::vector<at::Tensor>& inputs,
@@ -102,7 +114,6 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
 
   SchemaLibraryRow row_;
   std::optional<OperatorHandle> out_;  // the form that fills given results, if there is one
-  SchemaShapes& shapes_;
 };
 
 bool is_mask(const c10::IValue& value) {
@@ -163,10 +174,29 @@ void SchemaLibraryKernel::record(SchemaCall call, const std::vector<at::Tensor>&
                  TensorArguments(out.data(), out.size()));
 }
 
-void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
-  if (needs_host(op, stack)) return fall_back(op, &stack);
+bool is_stored_otherwise(const at::Tensor& t) { return t.defined() && (t.is_conj() || t.is_neg()); }
+
+/// Some operators take conjugate operands as they are; a recorded one does not know them. False if one is written.
+bool resolve_operands(const OperatorHandle& op, Stack& stack) {
+  const auto& schema = op.schema().arguments();
+  bool resolved = true;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    c10::IValue& value = stack[stack.size() - schema.size() + i];
+    bool any = false;
+    for_each_tensor(value, [&](const at::Tensor& t) { any |= is_stored_otherwise(t); });
+    if (!any) continue;
+    if (is_written(schema[i])) resolved = false;
+    else
+      value =
+          with_tensors(value, [](const at::Tensor& t) { return t.resolve_conj().resolve_neg(); });
+  }
+  return resolved;
+}
+
+void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) const {
+  if (needs_host(op, stack) || !resolve_operands(op, stack)) return fall_back(op, &stack);
   const SchemaArguments call = SchemaArguments::take_apart(op, stack);
-  const auto results = shapes_.results(op, call, row_.shapes);
+  const auto results = known_shapes().results(op, call, row_.shapes);
   if (!fits_device(call, *results)) return fall_back(op, &stack);
   const std::vector<at::Tensor> in_place = written(op, call);
   torch::jit::drop(stack, op.schema().arguments().size());
@@ -175,7 +205,7 @@ void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
   std::vector<at::Tensor> outputs = in_place;
   if (recorded.in_place) {
     for (std::size_t i = 0; i < in_place.size(); ++i)
-      fit_destination(op, in_place[i], (*results)[i].sizes);
+      fit_destination(op, call, in_place[i], (*results)[i].sizes);
     for (const at::Tensor& t : in_place) stack.emplace_back(t);
   } else {
     for (const ResultGeometry& r : *results) {
@@ -191,20 +221,57 @@ void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) {
   record(std::move(recorded), call.tensors(), outputs);
 }
 
+/// Above this size, a call without a shape rule of its own would ask one in Python.
+constexpr std::int64_t kUnlistedElements = 1 << 20;
+
+bool lacks_native_form(const Stack& stack, std::size_t arguments, std::int64_t largest) {
+  bool lacks = false, fits = true;
+  for (const c10::IValue& value : torch::jit::last(stack, arguments)) {
+    for_each_tensor(value, [&](const at::Tensor& t) {
+      if (!t.defined()) return;
+      lacks |= t.is_privateuseone() && !native_type(t.scalar_type());
+      fits &= static_cast<std::size_t>(t.dim()) <= kMaxRank && t.numel() <= largest;
+    });
+  }
+  return lacks && fits;
+}
+
+void record_unlisted(const SchemaLibraryRow& row, const OperatorHandle& op, Stack* stack) {
+  const std::int64_t largest =
+      row.shapes == nullptr ? kUnlistedElements : std::numeric_limits<std::int64_t>::max();
+  if (lacks_native_form(*stack, op.schema().arguments().size(), largest))
+    SchemaLibraryKernel(row, std::nullopt).call(op, *stack);
+  else fall_back(op, stack);
+}
+
 }  // namespace
 
+void record_or_fall_back(const OperatorHandle& op, Stack* stack) {
+  record_unlisted(SchemaLibraryRow{.aten = {}}, op, stack);
+}
+
+void record_elements_or_fall_back(const OperatorHandle& op, Stack* stack) {
+  record_unlisted(SchemaLibraryRow{.aten = {}, .shapes = &shapes_of_elements}, op, stack);
+}
+
 void register_schema_library(Registrations& registrations) {
-  static SchemaShapes shapes;
   for (const SchemaLibraryRow& row : schema_library_rows()) {
     const Forms forms = forms_of(row.aten);
-    registrations.add_boxed<SchemaLibraryKernel>(*forms.functional, row, forms.out, shapes);
+    registrations.add_boxed<SchemaLibraryKernel>(*forms.functional, row, forms.out);
     if (forms.in_place)
-      registrations.add_boxed<SchemaLibraryKernel>(*forms.in_place, row, std::nullopt, shapes);
+      registrations.add_boxed<SchemaLibraryKernel>(*forms.in_place, row, std::nullopt);
     SchemaLibraryRow given_results = row;
     given_results.shapes = nullptr;
     if (forms.out)
-      registrations.add_boxed<SchemaLibraryKernel>(*forms.out, given_results, std::nullopt, shapes);
+      registrations.add_boxed<SchemaLibraryKernel>(*forms.out, given_results, std::nullopt);
   }
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  // PyTorch's kernel for all devices looks up code for each device, and knows only its own.
+  m.impl(
+      "conj_physical_",
+      torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&record_elements_or_fall_back>>());
 }
 
 }  // namespace spyre::engine

@@ -1,4 +1,5 @@
 // spyre/engine/schema_library_table.cpp — the rows: which operators run as library operations by schema alone.
+#include <ATen/ExpandUtils.h>
 #include <ATen/Operators.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_backward_meta_dispatch.h>
@@ -91,6 +92,18 @@ void shapes_by(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
       c10::CompileTimeFunctionPointer<typename Op::schema, kRule>());
   rule.callBoxed(op, c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
 }
+
+/// Where the indices lead, the values have to fit.
+void shapes_of_index_put(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const std::size_t count = op.schema().arguments().size();
+  const auto arguments = torch::jit::last(stack, count);
+  at::Tensor self = arguments[0].toTensor();
+  const at::Tensor places = at::meta::index(self, arguments[1].toOptionalTensorList());
+  TORCH_CHECK(at::is_expandable_to(arguments[2].toTensor().sizes(), places.sizes()),
+              "values do not broadcast to the places that the indices lead to");
+  torch::jit::drop(stack, count);
+  torch::jit::push(stack, std::move(self));
+}
 #define SHAPES(op, rule) &shapes_by<at::_ops::op, &at::meta::rule>
 
 constexpr std::array kRows{
@@ -116,7 +129,10 @@ constexpr std::array kRows{
                      .faults = true,
                      .masks_on_host = true,
                      .shapes = SHAPES(index_Tensor, index)},
-    SchemaLibraryRow{.aten = "_index_put_impl_", .faults = true, .masks_on_host = true},
+    SchemaLibraryRow{.aten = "_index_put_impl_",
+                     .faults = true,
+                     .masks_on_host = true,
+                     .shapes = &shapes_of_index_put},
     SchemaLibraryRow{.aten = "index_add", .faults = true, .shapes = SHAPES(index_add, index_add)},
     SchemaLibraryRow{
         .aten = "index_copy", .faults = true, .shapes = SHAPES(index_copy, index_copy)},
@@ -287,6 +303,12 @@ constexpr std::array kRows{
         .shapes = SHAPES(_upsample_bicubic2d_aa_backward, _upsample_bicubic2d_aa_backward_symint)},
     SchemaLibraryRow{.aten = "grid_sampler_3d", .batch_rank = 5},
     SchemaLibraryRow{.aten = "grid_sampler_3d_backward"},
+    // Complex numbers, which the op table does not have.
+    SchemaLibraryRow{.aten = "complex"},
+    SchemaLibraryRow{.aten = "polar"},
+    SchemaLibraryRow{.aten = "_fft_r2c"},
+    SchemaLibraryRow{.aten = "_fft_c2r"},
+    SchemaLibraryRow{.aten = "_fft_c2c"},
     // Linear algebra beside the products.
     SchemaLibraryRow{.aten = "addr"},
     SchemaLibraryRow{.aten = "trace"},

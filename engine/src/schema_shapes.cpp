@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu_trial.h"
 #include "spyre/base/error.h"
+#include "spyre/engine/shape_rules.h"
 
 namespace spyre::engine {
 namespace {
@@ -150,6 +152,11 @@ ResultGeometries ask_meta(const c10::OperatorHandle& op, const SchemaArguments& 
   return geometries_of(stack);
 }
 
+c10::ScalarType type_on_cpu(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
+  const torch::jit::Stack results = try_types_on_cpu(op, arguments.vec());
+  return results.back().toTensor().scalar_type();
+}
+
 /// A small call is its own rule, on zeros: the dispatcher's may be one in Python.
 ResultGeometries find_geometries(const c10::OperatorHandle& op, const SchemaArguments& call,
                                  ShapeRule rule) {
@@ -161,6 +168,29 @@ ResultGeometries find_geometries(const c10::OperatorHandle& op, const SchemaArgu
 }
 
 }  // namespace
+
+void shapes_of_elements(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const auto& schema = op.schema().arguments();
+  const auto arguments = torch::jit::last(stack, schema.size());
+  c10::SmallVector<const at::Tensor*, 4> read;
+  at::Tensor given;  // that the result goes into
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (!arguments[i].isTensor() || !arguments[i].toTensor().defined()) continue;
+    if (is_written(schema[i])) given = arguments[i].toTensor();
+    if (!schema[i].is_out()) read.push_back(&arguments[i].toTensor());
+  }
+  const TensorRefs operands(read.data(), read.size());
+  const Dims sizes = broadcast_sizes(operands);
+  if (given.defined() && !schema.back().is_out()) {
+    check_inplace_shape(given, sizes);
+  } else {
+    const c10::ScalarType type = given.defined() ? given.scalar_type() : type_on_cpu(op, arguments);
+    given = at::empty_strided(as_array(sizes), as_array(result_strides(sizes, operands)),
+                              c10::TensorOptions(type).device(c10::DeviceType::Meta));
+  }
+  torch::jit::drop(stack, schema.size());
+  torch::jit::push(stack, std::move(given));
+}
 
 std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::OperatorHandle& op,
                                                               const SchemaArguments& call,

@@ -41,4 +41,7 @@ class SchemaShapes {
   std::unordered_map<std::string, bool> tried_ SPYRE_GUARDED_BY(mutex_);
 };
 
+/// A rule for operators that go element by element: operands broadcast, and one element on the CPU tells the type.
+void shapes_of_elements(const c10::OperatorHandle& op, torch::jit::Stack& stack);
+
 }  // namespace spyre::engine

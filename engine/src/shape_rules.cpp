@@ -110,8 +110,8 @@ Dims broadcast_strides(const at::TensorBase& tensor, const Dims& sizes) {
   return strides;
 }
 
-Dims result_strides(const Dims& sizes, TensorRefs tensors) {
-  if (all_have(tensors, sizes)) {
+Dims result_strides(const Dims& sizes, TensorRefs tensors, bool beside_number) {
+  if (all_have(tensors, sizes) && (!beside_number || sizes.empty())) {
     if (all_contiguous(tensors, c10::MemoryFormat::Contiguous)) return contiguous_strides(sizes);
     if (sizes.size() == 4 && all_contiguous(tensors, c10::MemoryFormat::ChannelsLast))
       return channels_last_strides(sizes);

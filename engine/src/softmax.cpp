@@ -1,9 +1,9 @@
 // spyre/engine/softmax.cpp — softmax and log_softmax, with their gradients, from row reductions.
 #include <ATen/Operators.h>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/reduction.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
@@ -36,7 +36,7 @@ struct Row {
 
 Tensor softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
   if (!serves(self) || half_to_float)
-    return on_host<ATEN_OP(_softmax)>::call(self, dim, half_to_float);
+    return as_library<ATEN_OP(_softmax)>::call(self, dim, half_to_float);
   const Row row(self, dim);
   if (self.numel() == 0) return at::empty_like(self, c10::MemoryFormat::Contiguous);
   const Tensor e = apply(words().exp, row.work, {row.shifted(self)});
@@ -47,7 +47,7 @@ Tensor softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
 
 Tensor log_softmax(const Tensor& self, std::int64_t dim, bool half_to_float) {
   if (!serves(self) || half_to_float)
-    return on_host<ATEN_OP(_log_softmax)>::call(self, dim, half_to_float);
+    return as_library<ATEN_OP(_log_softmax)>::call(self, dim, half_to_float);
   const Row row(self, dim);
   if (self.numel() == 0) return at::empty_like(self, c10::MemoryFormat::Contiguous);
   const Tensor x = row.shifted(self);
@@ -65,7 +65,7 @@ bool serves_gradient(const Tensor& grad, const Tensor& output, c10::ScalarType i
 Tensor softmax_backward(const Tensor& grad, const Tensor& output, std::int64_t dim,
                         c10::ScalarType input_type) {
   if (!serves_gradient(grad, output, input_type))
-    return on_host<ATEN_OP(_softmax_backward_data)>::call(grad, output, dim, input_type);
+    return as_library<ATEN_OP(_softmax_backward_data)>::call(grad, output, dim, input_type);
   const Row row(grad, dim);
   const Tensor sum = row.sum(apply(words().mul, row.work, {grad, output}));
   return apply_contiguous(words().mul, row.work, row.type,
@@ -76,7 +76,7 @@ Tensor softmax_backward(const Tensor& grad, const Tensor& output, std::int64_t d
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, std::int64_t dim,
                             c10::ScalarType input_type) {
   if (!serves_gradient(grad, output, input_type))
-    return on_host<ATEN_OP(_log_softmax_backward_data)>::call(grad, output, dim, input_type);
+    return as_library<ATEN_OP(_log_softmax_backward_data)>::call(grad, output, dim, input_type);
   const Row row(grad, dim);
   const Tensor share =
       apply(words().mul, row.work, {apply(words().exp, row.work, {output}), row.sum(grad)});

@@ -16,11 +16,17 @@
 namespace spyre::engine {
 namespace {
 
-void fill_if_deterministic(at::Tensor tensor) {
-  if (at::globalContext().deterministicAlgorithms() &&
-      at::globalContext().deterministicFillUninitializedMemory()) {
-    at::native::fill_empty_deterministic_(tensor);
-  }
+/// What a storage grew by, from `old` on, as elements of `tensor`'s type.
+void fill_growth_if_deterministic(const at::Tensor& tensor, std::int64_t old) {
+  if (!at::globalContext().deterministicAlgorithms() ||
+      !at::globalContext().deterministicFillUninitializedMemory())
+    return;
+  const auto size = static_cast<std::int64_t>(tensor.itemsize());
+  const std::int64_t first = old / size;
+  const std::int64_t count = static_cast<std::int64_t>(tensor.storage().nbytes()) / size - first;
+  if (count <= 0) return;
+  at::Tensor growth = alias(tensor, tensor.scalar_type(), {count}, {1}, first);
+  at::native::fill_empty_deterministic_(growth);
 }
 
 void grow_to_hold(const at::Tensor& tensor) {
@@ -42,7 +48,7 @@ const at::Tensor& resize_(const at::Tensor& self, c10::IntArrayRef sizes,
     TORCH_CHECK(*format != at::MemoryFormat::Preserve, "Unsupported memory format ", *format);
     self.unsafeGetTensorImpl()->empty_tensor_restride(*format);
   }
-  if (static_cast<std::int64_t>(self.storage().nbytes()) > old_bytes) fill_if_deterministic(self);
+  fill_growth_if_deterministic(self, old_bytes);
   return self;
 }
 

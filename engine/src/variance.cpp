@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "spyre/engine/fallback.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/reduction.h"
+#include "spyre/engine/schema_library.h"
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
@@ -50,28 +50,28 @@ std::tuple<Tensor, Tensor> spread_and_mean(Spread spread, const Tensor& self,
 Tensor var(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
            bool keepdim) {
   if (!is_floating(self))
-    return on_host<ATEN_OP2(var, correction)>::call(self, dim, correction, keepdim);
+    return as_library<ATEN_OP2(var, correction)>::call(self, dim, correction, keepdim);
   return std::get<0>(spread_and_mean(Spread::Variance, self, dim, correction, keepdim));
 }
 
 Tensor std_deviation(const Tensor& self, OptionalIntArrayRef dim,
                      const std::optional<Scalar>& correction, bool keepdim) {
   if (!is_floating(self))
-    return on_host<ATEN_OP2(std, correction)>::call(self, dim, correction, keepdim);
+    return as_library<ATEN_OP2(std, correction)>::call(self, dim, correction, keepdim);
   return std::get<0>(spread_and_mean(Spread::Deviation, self, dim, correction, keepdim));
 }
 
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim,
                                     const std::optional<Scalar>& correction, bool keepdim) {
   if (!is_floating(self))
-    return on_host<ATEN_OP2(var_mean, correction)>::call(self, dim, correction, keepdim);
+    return as_library<ATEN_OP2(var_mean, correction)>::call(self, dim, correction, keepdim);
   return spread_and_mean(Spread::Variance, self, dim, correction, keepdim);
 }
 
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim,
                                     const std::optional<Scalar>& correction, bool keepdim) {
   if (!is_floating(self))
-    return on_host<ATEN_OP2(std_mean, correction)>::call(self, dim, correction, keepdim);
+    return as_library<ATEN_OP2(std_mean, correction)>::call(self, dim, correction, keepdim);
   return spread_and_mean(Spread::Deviation, self, dim, correction, keepdim);
 }
 
@@ -104,7 +104,7 @@ Tensor vector_norm(const Tensor& self, const Scalar& order, OptionalIntArrayRef 
       reduced_count(self, dims) > 0 ||
       (!order.isComplex() && order.toDouble() >= 0 && !std::isinf(order.toDouble()));
   if (!is_floating(self) || !type || !is_float(*type) || order.isComplex() || !has_identity)
-    return on_host<ATEN_OP(linalg_vector_norm)>::call(self, order, dim, keepdim, dtype);
+    return as_library<ATEN_OP(linalg_vector_norm)>::call(self, order, dim, keepdim, dtype);
   return norm_over(self, order.toDouble(), dims, keepdim, *type);
 }
 

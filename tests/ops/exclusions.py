@@ -24,6 +24,12 @@ EXCLUSIONS = [
     Exclusion("sparse.mm.reduce", ("forward", "gradient"), NOT_STRIDED),
     Exclusion("to_sparse", ("forward", "method", *DERIVATIVES), NOT_STRIDED),
     Exclusion("narrow_copy", ("errors",), "CPU's error is an assertion of its own; ours is an IndexError"),
+    Exclusion(
+        "nn.functional.scaled_dot_product_attention",
+        ("second gradient",),
+        "CPU's fused kernel has no second derivative; on the device there is one",
+        ("bfloat16", "float16", "float64"),
+    ),
     Exclusion("nansum", ("out",), "CPU computes it for integers, but not into them", FLOATS),
     Exclusion("nanmean", ("out",), "CPU has another error for results that are no floats", FLOATS),
     Exclusion("fft.ihfft2", ("out",), LOST),

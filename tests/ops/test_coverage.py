@@ -57,6 +57,12 @@ def test_a_log_keeps_the_last_word(tmp_path):
     assert [r.failed for r in read(tmp_path / "log")] == [0]
 
 
+def test_a_task_that_was_cut_short_runs_again():
+    assert Record(*TASK, asked=5, samples=5).was_cut(10)
+    assert not Record(*TASK, asked=5, samples=5).was_cut(5)
+    assert not Record(*TASK, asked=5, samples=3).was_cut(10)
+
+
 def test_a_page_tells_tiers_and_unexplained_failures():
     records = [
         Record(*TASK, 5, samples=3, tier="fused"),

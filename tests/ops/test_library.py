@@ -128,6 +128,9 @@ VOLUMES: dict[str, Call] = {
 
 LABELS = indices((5,), 7, seed=2)
 OTHERS: dict[str, Call] = {
+    "complex": lambda x: torch.view_as_real(torch.complex(x, x)),
+    "polar": lambda x: torch.view_as_real(torch.polar(x, x)),
+    "fft": lambda x: torch.fft.irfft(torch.fft.fft(torch.fft.rfft(x))),
     "scatter of another": lambda x: x.detach().scatter(1, COLUMNS.to(x.device), x[:, :3] * 2, reduce="add"),
     "scatter a value": lambda x: x.detach().scatter(1, COLUMNS.to(x.device), 2.0, reduce="multiply"),
     "index_reduce": lambda x: x.index_reduce(0, DISTINCT.to(x.device), x[:3] * 2, "prod"),

@@ -19,6 +19,7 @@ CALLS = {
     "max_pool2d": "F.max_pool2d(image, 2)",
     "interpolate": "F.interpolate(image, scale_factor=2, mode='bilinear')",
     "unfold": "F.unfold(image, 3)",
+    "many complex numbers": "(torch.ones(1 << 21, dtype=torch.complex64, device=x.device) * 2j).mul_(2).sum(0)",
 }
 
 

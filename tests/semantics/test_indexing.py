@@ -122,6 +122,7 @@ REFUSED = {
     "floats": lambda x, d: x[torch.ones(2, device=d)],
     "a mask that does not fit": lambda x, d: x[torch.ones(3, dtype=torch.bool, device=d)],
     "shapes that do not fit": lambda x, d: x[ids(0, 1, device=d), ids(0, 1, 2, device=d)],
+    "places that do not fit": lambda x, d: x.__setitem__((ids(0, 1, device=d), ids(0, 1, 2, device=d)), 0.0),
     "a value that does not fit": lambda x, d: x.__setitem__(ids(0, 1, device=d), torch.ones(3, 5, device=d)),
     "written too far": lambda x, d: (x.__setitem__(ids(7, device=d), 1.0), x.cpu()),
     "gathered too far": lambda x, d: x.gather(0, ids(9, device=d)[None]).cpu(),
@@ -132,6 +133,13 @@ REFUSED = {
     "embedding": lambda x, d: torch.nn.functional.embedding(ids(9, device=d), x).cpu(),
     "class": lambda x, d: torch.nn.functional.cross_entropy(x, ids(0, 1, 9, 0, device=d)).cpu(),
 }
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if "fit" in name])
+def test_shapes_are_refused_at_the_call(name):
+    x = numbers(4, 5, device="spyre")
+    with pytest.raises((IndexError, RuntimeError)):
+        REFUSED[name](x, "spyre")
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -213,6 +213,22 @@ def copies_of_expanded_tensors(device):
     return y, y.stride(), x.contiguous().stride(), torch.empty_like(x).stride(), x.to(torch.float64).stride()
 
 
+def memory_formats_of_size_one(device):
+    """Where strides say nothing, numbers and other operands leave them as they are."""
+    x = numbers(10, 3, 1, 1, device=device).to(memory_format=torch.channels_last)
+    bias = numbers(3, 1, 1, device=device)
+    return [t.stride() for t in (x * 5, x + bias, bias + x, -x, x.clamp(0, 1), x * torch.tensor(2.0))]
+
+
+def grown_in_deterministic_mode(device):
+    torch.use_deterministic_algorithms(True)
+    try:
+        x, y = line(4, device), torch.arange(3, device=device)
+        return x.resize_(7), y.resize_(2, 2), x[:4].resize_(2)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 def memory_formats(device):
     x = numbers(2, 3, 4, 5, device=device).to(memory_format=torch.channels_last)
     y = x * 2 + x.contiguous()
@@ -261,6 +277,8 @@ PROGRAMS = [
     identities,
     copies_of_expanded_tensors,
     memory_formats,
+    memory_formats_of_size_one,
+    grown_in_deterministic_mode,
     sizes_at_the_edge,
 ]
 REFUSED = [

@@ -43,7 +43,7 @@ def wanted(options: argparse.Namespace, known: dict[Task, Record]) -> list[Task]
     tasks = [task for task in all_tasks() if chosen(task, options)]
     if options.failed:
         return [t for t in tasks if t in known and known[t].failed]
-    return [t for t in tasks if options.again or t not in known]
+    return [t for t in tasks if options.again or t not in known or known[t].was_cut(options.samples)]
 
 
 def report(record: Record) -> None:

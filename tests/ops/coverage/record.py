@@ -40,6 +40,10 @@ class Record:
     def task(self) -> Task:
         return Task(self.operator, self.way, self.dtype)
 
+    def was_cut(self, samples: int) -> bool:
+        """Whether a run of so many samples would see others."""
+        return self.asked <= self.samples and self.asked < samples
+
     def fail(self, difference: str) -> None:
         self.failed += 1
         if difference not in self.differences and len(self.differences) < KEPT_DIFFERENCES:

@@ -6,6 +6,7 @@
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
+#include <ATen/native/CPUFallback.h>
 
 #include <cstdint>
 #include <span>
@@ -31,5 +32,17 @@ struct SchemaLibraryRow {
 };
 
 std::span<const SchemaLibraryRow> schema_library_rows();
+
+/// For an operator with a kernel that meets types which the device has no form of (complex numbers, wide unsigned
+/// integers): the call is recorded as if there were a row for it. Anything else goes to the host, which also raises
+/// CPU's errors.
+void record_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// The same for operators that go element by element.
+void record_elements_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+/// as_library<ATEN_OP(mm)>::call(self, mat2)
+template <class Op> using as_library = at::native::call_fallback_fn<&record_or_fall_back, Op>;
+template <class Op>
+using elements_as_library = at::native::call_fallback_fn<&record_elements_or_fall_back, Op>;
 
 }  // namespace spyre::engine

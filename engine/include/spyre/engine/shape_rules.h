@@ -24,8 +24,9 @@ Dims broadcast_sizes(TensorRefs tensors);
 Dims broadcast_strides(const at::TensorBase& tensor, const Dims& sizes);
 
 /// The strides of a new result of a pointwise operator over these operands: contiguous if they all
-/// are, their own if they agree, else dense in the order of the operands' strides.
-Dims result_strides(const Dims& sizes, TensorRefs tensors);
+/// are, their own if they agree, else dense in the order of the operands' strides. `beside_number`: there is a
+/// 0-dimensional CPU tensor, too, so that the operands are not all alike.
+Dims result_strides(const Dims& sizes, TensorRefs tensors, bool beside_number = false);
 
 /// Raises if `out` writes one location twice, or shares memory partially with an input. Returns
 /// true if an input may overlap `out` in a way that CPU cannot judge (it must be copied first).

@@ -1,0 +1,54 @@
+"""The harness finds what fails on spyre alone, survives a crash, and knows a test by one name on every device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from .__main__ import expected_failures
+from .names import test_key
+from .runs import ROOT
+
+SUITE = """
+import os, torch
+from torch.testing._internal.common_utils import TestCase
+from torch.testing._internal.common_device_type import dtypes, instantiate_device_type_tests, skipNobodyKnowsThis
+
+class TestThings(TestCase):
+    @dtypes(torch.float32)
+    def test_good(self, device, dtype):
+        self.assertEqual(torch.ones(2, device=device, dtype=dtype).sum(), 2)
+    def test_bad(self, device):
+        self.assertEqual(torch.device(device).type, "cpu")
+    @skipNobodyKnowsThis
+    def test_crash(self, device):
+        if torch.device(device).type != "cpu":
+            os.abort()
+    def test_worse(self, device):
+        raise ValueError("everywhere")
+
+class TestOthers(TestCase):
+    def test_not_generic(self):
+        raise ValueError
+
+instantiate_device_type_tests(TestThings, globals())
+"""
+
+
+def test_the_command_tells_what_is_new(tmp_path):
+    (tmp_path / "test_things.py").write_text(SUITE)
+    command = [sys.executable, "-m", "tests.device_generic", str(tmp_path), "test_things.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "{'failed': 2, 'crashed': 1, 'passed': 1} on spyre; 1 fail on cpu, 2 on spyre only" in done.stdout
+    news = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  new:")]
+    assert news == [f"test_things.py::TestThings::test_{name}" for name in ("bad", "crash")]
+
+
+def test_names():
+    assert test_key("test_x.py::TestXPRIVATEUSE1::test_y_spyre_float32") == "test_x.py::TestX::test_y_float32"
+    assert test_key("nn/test_x.py::TestXCPU::test_y_cpu") == "nn/test_x.py::TestX::test_y"
+
+
+def test_expected_failures_are_names_of_tests():
+    assert all(name.count("::") == 2 for name in expected_failures())
