@@ -10,6 +10,7 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -38,23 +39,41 @@ def is_failure(outcome: tuple[str, str]) -> bool:
     return outcome[0] in ("failed", "crashed")
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What one file's outcomes on both devices say about spyre."""
+
+    news: dict[str, tuple[str, str]]  # fails there alone, and nobody expects it
+    mended: list[str]  # is expected to fail, and passes
+    alone: int  # how many fail there alone
+    both: list[str]  # crash on both
+
+
+def judge(on_spyre: dict[str, tuple[str, str]], on_cpu: dict[str, tuple[str, str]], expected: list[str]) -> Verdict:
+    alone = {k: o for k, o in on_spyre.items() if is_failure(o) and on_cpu.get(k, ("absent", ""))[0] == "passed"}
+    return Verdict(
+        news={k: o for k, o in alone.items() if not is_among(k, expected)},
+        mended=sorted(k for k, o in on_spyre.items() if o[0] == "passed" and is_among(k, expected)),
+        alone=len(alone),
+        both=sorted(k for k, o in on_spyre.items() if o[0] == "crashed" and k not in alone),
+    )
+
+
 def check_file(options: argparse.Namespace, file: str, expected: list[str]) -> bool:
     """Tells what is new; true if nothing is."""
     on_spyre, on_cpu = (outcomes(options, file, device) for device in ("spyre", "cpu"))
-    ours = {k: o for k, o in on_spyre.items() if is_failure(o) and on_cpu.get(k, ("absent", ""))[0] == "passed"}
-    news = {k: o for k, o in ours.items() if not is_among(k, expected)}
-    mended = sorted(k for k, o in on_spyre.items() if o[0] == "passed" and is_among(k, expected))
+    verdict = judge(on_spyre, on_cpu, expected)
     counts = Counter(what for what, _ in on_spyre.values())
     failing = sum(map(is_failure, on_cpu.values()))
-    print(f"{file}: {dict(counts)} on spyre; {failing} fail on cpu, {len(ours)} on spyre only")
-    for key in sorted(k for k, o in on_spyre.items() if o[0] == "crashed" and k not in news):
-        print(f"  crashes, as on cpu: {key}")
-    for key, (what, text) in sorted(news.items()):
+    print(f"{file}: {dict(counts)} on spyre; {failing} fail on cpu, {verdict.alone} on spyre only")
+    for key in verdict.both:
+        print(f"  crashes, and does not pass on cpu: {key}")
+    for key, (what, text) in sorted(verdict.news.items()):
         print(f"  new: {key}  # {what}: {text[:200]}")
-    for key in mended:
+    for key in verdict.mended:
         print(f"  passes now, take it off the list: {key}")
     sys.stdout.flush()
-    return not news and not mended
+    return not verdict.news and not verdict.mended
 
 
 def main(words: list[str]) -> int:

@@ -28,7 +28,6 @@ EXCLUSIONS = [
         "nn.functional.scaled_dot_product_attention",
         ("second gradient",),
         "CPU's fused kernel has no second derivative; on the device there is one",
-        ("bfloat16", "float16", "float64"),
     ),
     Exclusion("nansum", ("out",), "CPU computes it for integers, but not into them", FLOATS),
     Exclusion("nanmean", ("out",), "CPU has another error for results that are no floats", FLOATS),
