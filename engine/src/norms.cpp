@@ -66,6 +66,12 @@ Normalized normalize(const Tensor& x, std::uint32_t dims, double eps, const Scal
   return {scaled(normalized, scale, work, type), m.mean, rstd, m.squares};
 }
 
+/// (x - mean) * rstd.
+Tensor standardized(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
+  const DType work = working_type(*native_type(x.scalar_type()));
+  return apply(words().mul, work, {apply(words().sub, work, {x, mean}), rstd});
+}
+
 /// The gradients of normalize(): for the input over `dims`; for weight and bias over `affine_dims`,
 /// dimensions kept.
 struct Gradients {
@@ -75,14 +81,14 @@ struct Gradients {
 struct Normalization {
   Tensor mean, rstd;  // as they broadcast against the input
   std::uint32_t dims = 0, affine_dims = 0;
+  DType affine_type{};  // of the gradients of weight and bias
 };
 
 Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normalization& n,
                              const Tensor& weight, std::array<bool, 3> mask) {
   const DType type = *native_type(x.scalar_type()), work = working_type(type);
   const Vocabulary& w = words();
-  const Tensor centered = apply(w.sub, work, {x, n.mean});
-  const Tensor normalized = apply(w.mul, work, {centered, n.rstd});
+  const Tensor normalized = standardized(x, n.mean, n.rstd);
   Gradients g;
   if (mask[0]) {
     const double share = 1.0 / static_cast<double>(reduced_count(x, n.dims));
@@ -98,8 +104,9 @@ Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normaliz
     g.input = apply(w.mul, work, type, {rest, n.rstd});
   }
   if (mask[1])
-    g.weight = sum_over(apply(w.mul, work, {grad, normalized}), n.affine_dims, work, type, true);
-  if (mask[2]) g.bias = sum_over(grad, n.affine_dims, work, type, true);
+    g.weight =
+        sum_over(apply(w.mul, work, {grad, normalized}), n.affine_dims, work, n.affine_type, true);
+  if (mask[2]) g.bias = sum_over(grad, n.affine_dims, work, n.affine_type, true);
   return g;
 }
 
@@ -135,7 +142,8 @@ Three layer_norm_backward(const Tensor& grad, const Tensor& input, c10::IntArray
     return as_library<ATEN_OP(native_layer_norm_backward)>::call(grad, input, shape, mean, rstd,
                                                                  weight, bias, mask);
   const std::uint32_t dims = trailing_dimensions(input, shape.size());
-  const Normalization n{mean, rstd, dims, all_dimensions(input) & ~dims};
+  const Normalization n{mean, rstd, dims, all_dimensions(input) & ~dims,
+                        *native_type(input.scalar_type())};
   mask[1] = mask[1] && if_defined(weight) != nullptr;
   mask[2] = mask[2] && if_defined(bias) != nullptr;
   const Gradients g = normalize_backward(grad, input, n, weight.value_or(Tensor()), mask);
@@ -175,7 +183,7 @@ Three group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor&
         grad, input, mean, rstd, weight, samples, channels, pixels, group, mask);
   const Groups view{samples, group, channels / group, pixels};
   const Normalization n{mean.reshape({samples, group, 1, 1}), rstd.reshape({samples, group, 1, 1}),
-                        Groups::kDims, Groups::kAffineDims};
+                        Groups::kDims, Groups::kAffineDims, *native_type(input.scalar_type())};
   const Gradients g = normalize_backward(view.of_input(grad), view.of_input(input), n,
                                          viewed(weight, view.parameters()), mask);
   const auto per_channel = [&](const Tensor& t) { return t.defined() ? t.view({channels}) : t; };
@@ -206,13 +214,18 @@ struct Running {
   const Tensor *mean, *var;
 };
 
-Three batch_norm_in_training(const Tensor& input, const Scale& scale, Running running,
-                             double momentum, double eps) {
-  const Normalized n = normalize(input, all_but_channels(input), eps, scale);
+Three batch_norm_in_training(const Tensor& input, DType statistics, const Scale& scale,
+                             Running running, double momentum, double eps) {
+  Normalized n = normalize(input, all_but_channels(input), eps, scale);
   const double count = static_cast<double>(input.numel() / input.size(1));
   if (running.mean != nullptr) blend(*running.mean, n.mean, momentum, 1);
   if (running.var != nullptr) blend(*running.var, n.squares, momentum, 1 / (count - 1));
-  return {n.out, n.mean.view({-1}), n.rstd.view({-1})};
+  const Tensor mean = converted(n.mean, statistics), rstd = converted(n.rstd, statistics);
+  if (is_reduced_float(statistics)) {  // CPU normalizes by the statistics that it saves
+    const DType type = *native_type(input.scalar_type());
+    n.out = scaled(standardized(input, mean, rstd), scale, working_type(type), type);
+  }
+  return {n.out, mean.view({-1}), rstd.view({-1})};
 }
 
 Three batch_norm_in_evaluation(const Tensor& input, const Scale& scale, Running running,
@@ -221,31 +234,43 @@ Three batch_norm_in_evaluation(const Tensor& input, const Scale& scale, Running 
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const Vocabulary& w = words();
   const Tensor shifted_var = apply(w.add, DType::F64, {running.var->view(shape), eps});
-  const Tensor centered = apply(w.sub, work, {input, running.mean->view(shape)});
-  const Tensor normalized =
-      apply(w.mul, work, {centered, apply(w.rsqrt, DType::F64, work, {shifted_var})});
+  const Tensor rstd = apply(w.rsqrt, DType::F64, work, {shifted_var});
+  const Tensor normalized = standardized(input, running.mean->view(shape), rstd);
   const Tensor none = empty({0}, input.scalar_type(), input.device());
   return {scaled(normalized, scale, work, type), none,
           empty({0}, input.scalar_type(), input.device())};
 }
 
-bool serves_batch(const Tensor& input, std::initializer_list<const Tensor*> others) {
-  return input.dim() >= 2 &&
-         !is_reduced_float(native_type(input.scalar_type()).value_or(DType::F16)) &&
-         serves(input, others);
+/// The type of all parameters and statistics: the input's, or float32 beside a narrower input.
+/// nullopt if they do not agree, or the input is not served.
+std::optional<DType> statistics_type(const Tensor& input,
+                                     std::initializer_list<const Tensor*> parameters) {
+  if (input.dim() < 2 || !serves(input, {})) return std::nullopt;
+  c10::ScalarType type = input.scalar_type();
+  for (const Tensor* p : parameters)
+    if (p != nullptr) type = p->scalar_type();
+  for (const Tensor* p : parameters) {
+    if (p == nullptr) continue;
+    check_same_device({&p, 1}, input.device());
+    if (p->scalar_type() != type) return std::nullopt;
+  }
+  const DType own = *native_type(input.scalar_type());
+  if (type == input.scalar_type()) return own;
+  return is_reduced_float(own) && type == at::kFloat ? std::optional(DType::F32) : std::nullopt;
 }
 
 Three batch_norm(const Tensor& input, Optional weight, Optional bias, Optional running_mean,
                  Optional running_var, bool training, double momentum, double eps) {
   const Running running{if_defined(running_mean), if_defined(running_var)};
   const bool complete = training || (running.mean != nullptr && running.var != nullptr);
-  if (!complete ||
-      !serves_batch(input, {if_defined(weight), if_defined(bias), running.mean, running.var}))
+  const std::optional<DType> statistics =
+      statistics_type(input, {if_defined(weight), if_defined(bias), running.mean, running.var});
+  if (!complete || !statistics)
     return as_library<ATEN_OP(native_batch_norm)>::call(input, weight, bias, running_mean,
                                                         running_var, training, momentum, eps);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const Scale scale{viewed(weight, shape), viewed(bias, shape)};
-  return training ? batch_norm_in_training(input, scale, running, momentum, eps)
+  return training ? batch_norm_in_training(input, *statistics, scale, running, momentum, eps)
                   : batch_norm_in_evaluation(input, scale, running, eps);
 }
 
@@ -261,9 +286,9 @@ Three batch_norm_without_statistics(const Tensor& input, Optional weight, Option
 
 /// The statistics' gradient does not exist in evaluation: they are constants there.
 Tensor evaluation_gradient(const Tensor& grad, const Tensor& rstd, const Tensor& weight) {
-  const DType type = *native_type(grad.scalar_type());
-  const Tensor inner = weight.defined() ? apply(words().mul, type, {grad, weight}) : grad;
-  return apply(words().mul, type, {inner, rstd});
+  const DType type = *native_type(grad.scalar_type()), work = working_type(type);
+  const Tensor inner = weight.defined() ? apply(words().mul, work, {grad, weight}) : grad;
+  return apply(words().mul, work, type, {inner, rstd});
 }
 
 Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weight,
@@ -271,16 +296,18 @@ Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weig
                           Optional save_rstd, bool train, double eps, std::array<bool, 3> mask) {
   const Tensor* const mean = if_defined(train ? save_mean : running_mean);
   const Tensor* const spread = if_defined(train ? save_rstd : running_var);
-  if (mean == nullptr || spread == nullptr ||
-      !serves_batch(input, {&grad, if_defined(weight), mean, spread}))
+  const std::optional<DType> statistics =
+      statistics_type(input, {if_defined(weight), mean, spread});
+  if (mean == nullptr || spread == nullptr || !statistics || !serves(input, {&grad}))
     return as_library<ATEN_OP(native_batch_norm_backward)>::call(
         grad, input, weight, running_mean, running_var, save_mean, save_rstd, train, eps, mask);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
-  const DType type = *native_type(input.scalar_type());
+  const DType work = working_type(*native_type(input.scalar_type()));
   const Tensor rstd = train ? spread->view(shape)
-                            : apply(words().rsqrt, DType::F64, type,
+                            : apply(words().rsqrt, DType::F64, work,
                                     {apply(words().add, DType::F64, {spread->view(shape), eps})});
-  const Normalization n{mean->view(shape), rstd, all_but_channels(input), all_but_channels(input)};
+  const Normalization n{mean->view(shape), rstd, all_but_channels(input), all_but_channels(input),
+                        *statistics};
   const Tensor scale = viewed(weight, shape);
   Gradients g = normalize_backward(grad, input, n, scale, {mask[0] && train, mask[1], mask[2]});
   if (mask[0] && !train) g.input = evaluation_gradient(grad, rstd, scale);

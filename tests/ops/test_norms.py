@@ -83,6 +83,23 @@ def test_batch_norm(training: bool, shape: tuple[int, ...]) -> None:
     compare_gradients(plain, x, w, b, **GRADIENT)
 
 
+@pytest.mark.parametrize("parameters", [None, torch.float32], ids=["one type", "float32 parameters"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_in_half(training: bool, dtype: torch.dtype, parameters: torch.dtype | None) -> None:
+    x = sample((6, 5, 4, 3), dtype)
+    w, b, mean = (sample((5,), parameters or dtype, seed=seed) for seed in (1, 2, 3))
+    var = sample((5,), parameters or dtype, 0.5, 2, seed=4)
+    torch.spyre.reset_stats()
+    fn = lambda t, w, b, m, v: F.batch_norm(t, m, v, w, b, training)  # noqa: E731
+    compare_with_cpu(fn, x, w, b, mean, var, **CLOSE[dtype])
+    plain = lambda t, w, b: F.batch_norm(  # noqa: E731
+        t, mean.clone().to(t.device), var.clone().to(t.device), w, b, training
+    )
+    compare_gradients(plain, x, w, b, **CLOSE[dtype])
+    assert not torch.spyre.stats()["fallbacks"]
+
+
 def test_rms_norm() -> None:
     x, w = sample((4, 6, 48), torch.float32), sample((48,), torch.float32, seed=1)
     compare_with_cpu(lambda t, w: F.rms_norm(t, (48,), w), x, w, **CLOSE[torch.float32])
