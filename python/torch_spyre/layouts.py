@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.utils._device
 
 from ._engine import device_index, engine
 from ._hooks import (
@@ -139,7 +140,12 @@ def _module_to(plain_to: Any) -> Any:
 
 @functools.cache
 def _take_layouts() -> None:
-    """Wraps the three, once: they parse their arguments before any hook of PyTorch's sees them."""
+    """Wraps the three, once: they parse their arguments before any hook of PyTorch's sees them.
+
+    What is wrapped stays known to those who list PyTorch's functions: default devices and Dynamo.
+    """
+    torch.utils._device._device_constructors()  # remembers what it lists
+    torch.Tensor._to_without_layout = torch.Tensor.to  # type: ignore[attr-defined]
     torch.empty = _empty(torch.empty)
     torch.Tensor.to = _to(torch.Tensor.to)  # type: ignore[method-assign]
     torch.nn.Module.to = _module_to(torch.nn.Module.to)  # type: ignore[method-assign]

@@ -191,6 +191,18 @@ def test_what_does_not_fit_is_refused():
         cpu.to(device_layout=SpyreTensorLayout([5, 70], torch.float32))
 
 
+def test_what_takes_layouts_is_still_what_pytorch_lists(run_python):
+    child = run_python("""
+import torch
+torch.spyre.SpyreTensorLayout
+torch.set_default_device("spyre")
+x = torch.nn.Linear(2, 3).weight
+double = torch.compile(lambda t: t.to(torch.float64) * 2, fullgraph=True, backend="eager")
+print(x.device, double(x).dtype, torch.empty(2).device)
+""")
+    assert child.stdout.split() == ["spyre:0", "torch.float64", "spyre:0"], child.stderr
+
+
 def test_torch_is_untouched_until_a_layout_is_named(run_python):
     child = run_python(
         "import torch; before = torch.empty, torch.Tensor.to; torch.zeros(3, device='spyre').cpu();"
