@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 import torch
-from torch.utils._sympy.functions import FloorDiv, Mod, ModularIndexing, PythonMod
+from torch.utils._sympy.functions import FloorDiv, Max, Min, Mod, ModularIndexing, PythonMod
 
 # sympy's operator -> Inductor's op. Divisors are positive.
 _OPS: dict[Any, str] = {
@@ -16,8 +16,8 @@ _OPS: dict[Any, str] = {
     FloorDiv: "floordiv",
     Mod: "remainder",
     PythonMod: "remainder",
-    sympy.Min: "minimum",
-    sympy.Max: "maximum",
+    Min: "minimum",
+    Max: "maximum",
 }
 
 
