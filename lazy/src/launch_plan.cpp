@@ -20,9 +20,9 @@ std::string_view name_of(Placement::Kind kind) {
 
 Bytes LaunchPlan::bytes() const {
   std::uint64_t n = sizeof(LaunchPlan) + placements.size() * sizeof(Placement) +
-                    placed.size() * sizeof(placed[0]) +
-                    image.size() * sizeof(image[0]) + addresses.size() * sizeof(AddressPatch) +
-                    params.size() * sizeof(ParamPatch) + headers.size() * sizeof(headers[0]);
+                    placed.size() * sizeof(placed[0]) + image.size() * sizeof(image[0]) +
+                    addresses.size() * sizeof(AddressPatch) + params.size() * sizeof(ParamPatch) +
+                    headers.size() * sizeof(headers[0]);
   for (const LaunchStep& step : steps)
     n += sizeof(LaunchStep) + step.name.size() + step.touches.size() * sizeof(Touch) +
          step.nodes.size() * sizeof(step.nodes[0]) + kProgramBytes;
