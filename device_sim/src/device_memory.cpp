@@ -107,7 +107,7 @@ bool DeviceMemory::take(Allocation& allocation, std::size_t region, Bytes size) 
 std::vector<std::size_t> DeviceMemory::regions_in_order() const {
   std::vector<std::size_t> order(regions_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto free_of = [&](std::size_t i) {
+  const auto free_of = [&](std::size_t i) SPYRE_REQUIRES(mutex_) {
     return regions_[i].length() - regions_[i].allocated();
   };
   if (policy_ == RegionPolicy::MostFree) std::ranges::stable_sort(order, std::greater{}, free_of);

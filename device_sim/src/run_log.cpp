@@ -13,8 +13,8 @@ namespace {
 /// recorded with. Confined to one thread.
 class Replay {
  public:
-  Replay(Clock clock, const DeviceSpec& spec, bool divide)
-      : clock_(std::move(clock)), spec_(spec), divide_(divide) {}
+  Replay(const Clock& clock, const DeviceSpec& spec, bool divide)
+      : clock_(clock), spec_(spec), divide_(divide) {}
 
   ModelledRow apply(const RunEntry& entry) {
     clock_.anchor(entry.wall);

@@ -21,7 +21,7 @@ void check_format(DataFormat format) {
 
 /// Throws if the whole tensor's bytes do not fit 63 bits.
 void check_addressable(const Dims& device_size) {
-  std::int64_t bytes = static_cast<std::int64_t>(kStick.count);
+  auto bytes = static_cast<std::int64_t>(kStick.count);
   for (std::size_t i = 0; i + 1 < device_size.size(); ++i)
     if (__builtin_mul_overflow(bytes, device_size[i], &bytes))
       throw InvalidArgument(str("layout: device size ", device_size, " is beyond any memory"));

@@ -7,8 +7,10 @@
 #include <cstdio>
 
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names that --wrap makes
 extern FILE* __real_stderr;
 __attribute__((visibility("hidden"))) FILE* __wrap_stderr = nullptr;
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 }
 
 namespace spyre::kernels {

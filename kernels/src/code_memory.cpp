@@ -19,16 +19,16 @@ asmjit::JitAllocator::CreateParams pool_parameters() {
 
 CodeMemory::CodeMemory()
     : runtime_([] {
-        static const asmjit::JitAllocator::CreateParams kParameters = pool_parameters();
-        return &kParameters;
+        static const asmjit::JitAllocator::CreateParams parameters = pool_parameters();
+        return &parameters;
       }()) {}
 
 std::shared_ptr<CodeMemory> CodeMemory::shared() {
-  static const std::shared_ptr<CodeMemory> kMemory = [] {
+  static const std::shared_ptr<CodeMemory> memory = [] {
     provide_asmjit_stderr();
     return std::make_shared<CodeMemory>();
   }();
-  return kMemory;
+  return memory;
 }
 
 CodeBlock::CodeBlock(std::shared_ptr<CodeMemory> memory, asmjit::CodeHolder& code)

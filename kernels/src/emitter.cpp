@@ -76,7 +76,7 @@ std::string emit_listing(const LoweredKernel& kernel, Isa isa) {
   code.init(CodeMemory::shared()->runtime().environment());
   code.setLogger(&logger);
   generate(kernel, isa, code);
-  return std::string(logger.data(), logger.dataSize());
+  return {logger.data(), logger.dataSize()};
 }
 
 }  // namespace spyre::kernels

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kRowPadding = 64;
 
 Bytes slot_bytes(const KernelSpec& spec, std::uint16_t step, std::int64_t inner) {
-  const std::uint64_t elements =
+  const auto elements =
       static_cast<std::uint64_t>((inner + kRowPadding - 1) / kRowPadding * kRowPadding);
   const DType type = spec.steps[step].result;
   return Bytes{elements * (lane_of(type) == Lane::F64 || lane_of(type) == Lane::I64 ? 8 : 4)};

@@ -15,7 +15,7 @@ Lanes MicroEmitter::divide_i32(const MicroInstruction& in) {
   isa_.or_any(fault_, isa_.compare(Micro::Eq, isa_.in_registers(b), zero), *active_);
   const Lanes ratio =
       isa_.each_part(Inst::kIdVdivpd, Lane::F64, convert(a, Lane::F64), convert(b, Lane::F64));
-  const Lanes quotient = convert(ratio, Lane::I32);
+  Lanes quotient = convert(ratio, Lane::I32);
   if (in.op == Micro::IntDivTrunc) return quotient;
   const Lanes product = isa_.each_part(Inst::kIdVpmulld, Lane::I32, quotient, b);
   return isa_.each_part(Inst::kIdVpsubd, Lane::I32, a, product);

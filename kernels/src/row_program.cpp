@@ -185,7 +185,8 @@ class RowProgram final : public LoopNest {
     Block block{.segment = points, .shared = groups(), .active = active};
     for (int v = 0; v < vectors; ++v) {
       block.values.push_back(&values_);
-      block.states.push_back(&states_[static_cast<std::size_t>(first_set + v)]);
+      block.states.push_back(
+          &states_[static_cast<std::size_t>(first_set) + static_cast<std::size_t>(v)]);
     }
     emit_points(block);
     advance(vectors);

@@ -43,7 +43,7 @@ class Relief {
   bool nested() const { return nested_; }
 
  private:
-  static thread_local bool active_;
+  static thread_local bool active_;  // NOLINT(readability-identifier-naming): not a variable
   bool nested_;
 };
 thread_local bool Relief::active_ = false;
@@ -114,6 +114,7 @@ void Device::State::flush(Lock& lock, StreamState& s, FlushReason reason, Urgenc
 }
 
 void Device::State::flush_all(Lock& lock, FlushReason reason, Urgency urgency) {
+  // NOLINTNEXTLINE(modernize-loop-convert): a flush lets go of the lock, and streams may be added
   for (std::size_t i = 0; i < streams.size(); ++i) flush(lock, *streams[i], reason, urgency);
 }
 

@@ -15,7 +15,8 @@
 
 namespace spyre::lazy {
 
-/// Functions that take a Lock release it while they wait and hold it again when they return.
+/// Functions that take a Lock release it while they wait and hold it again when they return. Those
+/// that do so themselves are not analysed: the analysis does not follow a lock handed down.
 /// Members end in reverse order: streams give their memory back while the card still exists.
 /// Internally synchronized.
 struct Device::State {
@@ -24,7 +25,8 @@ struct Device::State {
 
   void add_stream(StreamId id) SPYRE_REQUIRES(mutex);
   /// add_stream for one that is not the first. Gives the lock up.
-  StreamId open_stream(Lock& lock, StreamId id) SPYRE_REQUIRES(mutex);
+  StreamId open_stream(Lock& lock, StreamId id)
+      SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
   StreamState& stream(StreamId id) SPYRE_REQUIRES(mutex);
 
   /// With one outside owner.
@@ -44,16 +46,16 @@ struct Device::State {
               std::span<const PreparedOperand> inputs, const PreparedOperand& output,
               std::uint32_t source) SPYRE_REQUIRES(mutex);
   /// Counts, and flushes if a limit is reached, the mode is eager, or each node is waited for.
-  void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
+  void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
 
   // Waiting.
   void wait(StreamState& s, device_sim::TimelinePoint point) SPYRE_EXCLUDES(mutex);
   /// `point` may change while the lock is released: until what it then is has been waited for.
   void await_unless_awaited(Lock& lock, StreamState& s, const device_sim::TimelinePoint& point)
-      SPYRE_REQUIRES(mutex);
+      SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
 
   /// Everything submitted so far.
-  void await_all(Lock& lock) SPYRE_REQUIRES(mutex);
+  void await_all(Lock& lock) SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
 
   // Launching.
   void flush(Lock& lock, StreamState& s, FlushReason reason, device_sim::Urgency urgency)
@@ -69,7 +71,7 @@ struct Device::State {
   void flush_uses(Lock& lock, StreamState& s, Buffer& buffer, FlushReason reason,
                   device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   /// Destroys what the caches evicted, without the lock.
-  void drop_retired(Lock& lock) SPYRE_REQUIRES(mutex);
+  void drop_retired(Lock& lock) SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
   /// The stream whose trace uses the buffer, or null.
   StreamState* pending_in(Buffer& buffer) SPYRE_REQUIRES(mutex);
   /// True if a recorded node that has not been launched writes the buffer.
@@ -80,7 +82,7 @@ struct Device::State {
   /// The trace cannot run: what it would have computed is spoiled.
   void abandon(Trace& trace, Spoiled why) SPYRE_REQUIRES(mutex);
   /// Drops the caches, lets everything finish, returns free pages. Moves no modelled clock.
-  void relieve_memory(Lock& lock) SPYRE_REQUIRES(mutex);
+  void relieve_memory(Lock& lock) SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
 
   // Transfers.
   /// Takes memory from the card; where it is full, first relieves it, then also runs what is

@@ -29,7 +29,7 @@ std::uint64_t elements_spanned(const device_sim::HostShape& shape) {
 
 Tiled::Tiled(device_sim::TensorLayout layout, const device_sim::HostShape& shape,
              std::size_t element_size)
-    : layout_(std::move(layout)),
+    : layout_(layout),
       shape_(shape),
       element_(movable_type(element_size)),
       image_bytes_{elements_spanned(shape) * element_size},

@@ -153,7 +153,7 @@ void Device::price_host_work(StreamId stream, Bytes to_host, Bytes to_device) {
   State& d = *state_;
   Lock lock(d.mutex);
   StreamState& s = d.stream(stream);
-  const auto pass = [&](std::string_view name, auto what) {
+  const auto pass = [&](std::string_view name, auto what) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
     Operation operation;
     operation.what = std::move(what);
     operation.name = name;
