@@ -60,11 +60,10 @@ def get_device_state(device: DeviceLike = None) -> SpyreDeviceState:
 
 
 def get_downcast_warning() -> bool:
-    """Whether the device warns when it narrows int64 to int32: it keeps all 64 bits, so there is nothing to warn of."""
-    return False
+    """Whether the first int64 that the card keeps as int32 (`numerics="card"`) is told of."""
+    return bool(engine().get_downcast_warning())
 
 
 def set_downcast_warning(warn: bool) -> None:
-    """Upstream's switch for that warning; taken so that its programs run, and without effect."""
-    if not isinstance(warn, bool):
-        raise TypeError(f"set_downcast_warning: expected a bool; got {warn!r}")
+    """Switches that warning, which TORCH_SPYRE_DOWNCAST_WARN sets at the start. Raises TypeError unless a bool."""
+    engine().set_downcast_warning(warn)

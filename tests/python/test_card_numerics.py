@@ -106,10 +106,11 @@ def test_a_downcast_is_told_of_once(run_python):
     assert "int32" not in run_python(code).stderr
 
 
-def test_upstreams_names_for_the_warning():
-    assert not _C.get_downcast_warning()
-    _C.set_downcast_warning(True)
-    assert _C.get_downcast_warning()
+def test_the_warning_is_switched_by_upstreams_name(run_python):
+    code = "import torch; torch.spyre.set_downcast_warning(False); torch.arange(3).to('spyre')"
+    child = run_python(code, SPYRE_NUMERICS="card")
+    assert child.returncode == 0
+    assert "int32" not in child.stderr
 
 
 def test_other_types_keep_their_bits():

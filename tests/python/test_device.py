@@ -126,8 +126,10 @@ def test_what_cannot_be_done_is_told_at_the_start(run_python, variable, value, t
 
 
 def test_upstreams_questions(run_python):
-    assert torch.spyre.get_downcast_warning() is False
-    torch.spyre.set_downcast_warning(True)
+    before = torch.spyre.get_downcast_warning()
+    for warn in (not before, before):
+        torch.spyre.set_downcast_warning(warn)
+        assert torch.spyre.get_downcast_warning() is warn
     with pytest.raises(TypeError):
         torch.spyre.set_downcast_warning("yes")
     child = run_python("import torch; print(torch.spyre.get_device_state().name, torch.spyre.is_initialized())")
