@@ -131,6 +131,10 @@ import gc, torch
 def held():
     return torch.ones(8 << 20, dtype=torch.uint8, device="spyre").add_(1)
 
+class Cycle:
+    def __init__(self):
+        self.me, self.tensor = self, held()
+
 def fill(kept):
     while len(kept) < 100:
         kept.append(held())
@@ -177,10 +181,6 @@ CYCLES = (
     + """
 gc.disable()
 
-class Cycle:
-    def __init__(self):
-        self.me, self.tensor = self, held()
-
 for _ in range(30):
     Cycle()
     torch.spyre.synchronize()
@@ -200,10 +200,6 @@ THREADS = (
     + """
 import threading
 gc.disable()
-
-class Cycle:
-    def __init__(self):
-        self.me, self.tensor = self, held()
 
 def work():
     for _ in range(30):

@@ -45,11 +45,16 @@ def signs(t: torch.Tensor) -> torch.Tensor:
     return torch.where(t.isnan(), False, t.signbit()) if t.dtype.is_floating_point else t < 0
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("operator", BINARY, ids=lambda f: f.__name__)
+MEETINGS = [
+    pytest.param(operator, dtype, id=f"{operator.__name__} {dtype}")
+    for operator in BINARY
+    for dtype in FLOATS
+    if (operator, dtype) != (torch.nextafter, torch.float16)  # which CPU has not
+]
+
+
+@pytest.mark.parametrize(("operator", "dtype"), MEETINGS)
 def test_special_values_meet(operator, dtype):
-    if operator is torch.nextafter and dtype == torch.float16:
-        pytest.skip("CPU has none")
     found, expected = (operator(t[:, None], t[None]) for t in (special(dtype, "spyre"), special(dtype, "cpu")))
     assert_same_bits(found, expected, ulp=4)
     assert torch.equal(signs(found.cpu()), signs(expected))
