@@ -157,6 +157,8 @@ void KernelProgram::check() const {
            view.strides.size() == step.sizes.size();
   };
   holds(text_.given <= text_.table.size(), "fewer numbers than each call gives");
+  holds(std::ranges::find(text_.arguments, true) != text_.arguments.end(),
+        "no argument is on the device");
   for (const ProgramTemporary& temporary : text_.temporaries)
     holds(in_table(temporary.sizes), "a temporary's extent is not in the table");
   for (const ProgramStep& step : text_.steps) {
@@ -166,7 +168,8 @@ void KernelProgram::check() const {
     for (const ProgramInput& input : step.inputs) {
       const bool windowed = input.kind == Kind::View || input.kind == Kind::Iota;
       holds(!windowed || fits(input.view, step), "an input is no buffer of this program");
-      holds(windowed || input.view.buffer < buffers, "an input is no argument of this program");
+      holds(input.kind != Kind::HostArgument || input.view.buffer < text_.arguments.size(),
+            "an input is no argument of this program");
     }
     if (!step.reduction)
       holds(step.inputs.size() == kernels::op(step.op).info.arity, "an op has other inputs");

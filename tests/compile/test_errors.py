@@ -6,6 +6,7 @@ import re
 
 import pytest
 import torch
+from torch_spyre import _C
 from torch_spyre.inductor import loop_program
 
 
@@ -22,6 +23,27 @@ def test_unsupported_loops_name_operator_line_and_remedy(monkeypatch) -> None:
     assert "aten.erf.default" in message
     assert "test_errors.py" in message
     assert "torch._dynamo.disable" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "inputs", "told"),
+    [([False], [], "no argument is on the device"), ([True], [("host", 1)] * 2, "no argument of this program")],
+)
+def test_programs_that_would_reach_beyond_their_arguments_are_refused(arguments, inputs, told) -> None:
+    step = ("add", "float32", "float32", False, [0], 0, inputs, (0, "float32", 1, [2]))
+    with pytest.raises(ValueError, match=told):
+        _C.prepare_kernel(("kernel", arguments, [3, 0, 1], 0, [("float32", [0])], [step]))
+
+
+def test_a_kernel_takes_tensors_of_the_device() -> None:
+    inputs = [("view", 0, "float32", 1, [2])] * 2
+    step = ("add", "float32", "float32", False, [0], 0, inputs, (0, "float32", 1, [2]))
+    kernel = _C.prepare_kernel(("kernel", [True], [3, 0, 1], 0, [], [step]))
+    x = torch.ones(3, device="spyre")
+    _C.launch_jobplan(kernel, x)
+    assert x.tolist() == [2, 2, 2]
+    with pytest.raises(TypeError, match="tensor on cpu"):
+        _C.launch_jobplan(kernel, torch.ones(3))
 
 
 def test_faults_are_raised_as_by_eager_code() -> None:
