@@ -49,21 +49,25 @@ Tensor scaled(const Tensor& normalized, const Scale& scale, DType work, DType ty
   return converted(normalized, type);
 }
 
+/// 1 / sqrt(variance + eps), in the working type.
+Tensor rstd_of(const Moments& m, double eps, DType work) {
+  const Tensor variance =
+      apply(words().affine, DType::F64, {m.squares, 1.0 / static_cast<double>(m.count), eps});
+  return apply(words().rsqrt, DType::F64, work, {variance});
+}
+
 /// What a normalization over `dims` gives; mean and rstd keep their dimensions and have the working
 /// type.
 struct Normalized {
-  Tensor out, mean, rstd, squares;
+  Tensor out, mean, rstd;
 };
 
 Normalized normalize(const Tensor& x, std::uint32_t dims, double eps, const Scale& scale) {
   const DType type = *native_type(x.scalar_type()), work = working_type(type);
-  const Vocabulary& w = words();
   const Moments m = moments(x, dims);
-  const Tensor variance =
-      apply(w.affine, DType::F64, {m.squares, 1.0 / static_cast<double>(m.count), eps});
-  const Tensor rstd = apply(w.rsqrt, DType::F64, work, {variance});
-  const Tensor normalized = apply(w.mul, work, {m.centered, rstd});
-  return {scaled(normalized, scale, work, type), m.mean, rstd, m.squares};
+  const Tensor rstd = rstd_of(m, eps, work);
+  const Tensor normalized = apply(words().mul, work, {m.centered, rstd});
+  return {scaled(normalized, scale, work, type), m.mean, rstd};
 }
 
 /// (x - mean) * rstd.
@@ -216,16 +220,16 @@ struct Running {
 
 Three batch_norm_in_training(const Tensor& input, DType statistics, const Scale& scale,
                              Running running, double momentum, double eps) {
-  Normalized n = normalize(input, all_but_channels(input), eps, scale);
-  const double count = static_cast<double>(input.numel() / input.size(1));
-  if (running.mean != nullptr) blend(*running.mean, n.mean, momentum, 1);
-  if (running.var != nullptr) blend(*running.var, n.squares, momentum, 1 / (count - 1));
-  const Tensor mean = converted(n.mean, statistics), rstd = converted(n.rstd, statistics);
-  if (is_reduced_float(statistics)) {  // CPU normalizes by the statistics that it saves
-    const DType type = *native_type(input.scalar_type());
-    n.out = scaled(standardized(input, mean, rstd), scale, working_type(type), type);
-  }
-  return {n.out, mean.view({-1}), rstd.view({-1})};
+  const DType type = *native_type(input.scalar_type()), work = working_type(type);
+  const Moments m = moments(input, all_but_channels(input));
+  if (running.mean != nullptr) blend(*running.mean, m.mean, momentum, 1);
+  if (running.var != nullptr)
+    blend(*running.var, m.squares, momentum, 1 / static_cast<double>(m.count - 1));
+  // CPU normalizes by the statistics that it saves.
+  const Tensor mean = converted(m.mean, statistics);
+  const Tensor rstd = converted(rstd_of(m, eps, work), statistics);
+  return {scaled(standardized(input, mean, rstd), scale, work, type), mean.view({-1}),
+          rstd.view({-1})};
 }
 
 Three batch_norm_in_evaluation(const Tensor& input, const Scale& scale, Running running,
