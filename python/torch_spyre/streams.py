@@ -24,9 +24,6 @@ __all__ = [
 ]
 
 
-_HOST_STREAMS = 4
-
-
 class Stream(torch.Stream):
     """An in-order queue of operations, one of 32 of its priority, handed out in turn.
 
@@ -111,7 +108,9 @@ def host_compute_stream(device: DeviceLike = None) -> Stream:
 
 def host_compute_stream_by_id(stream_id: int, device: DeviceLike = None) -> Stream:
     """The host's stream with this number (65 to 68)."""
-    found = {stream.id: stream for stream in (host_compute_stream(device) for _ in range(_HOST_STREAMS))}
+    found: dict[int, Stream] = {}
+    while (stream := host_compute_stream(device)).id not in found:
+        found[stream.id] = stream
     if stream_id not in found:
         raise ValueError(f"host_compute_stream_by_id: expected one of {sorted(found)}; got {stream_id}")
     return found[stream_id]
