@@ -1,5 +1,7 @@
 // spyre/lazy/fault_test.cpp — a failing operation is raised once, and what does not depend on it
 // lives on.
+#include <latch>
+
 #include "device_fixture.h"
 
 namespace spyre::lazy {
@@ -7,21 +9,28 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// out = in, or throws if `fails`.
+/// What a copy does instead of copying.
+struct Trouble {
+  bool fails = false;
+  std::latch* waits_for = nullptr;  // before anything else, so that no fault is known earlier
+};
+
+/// out = in, or `trouble`.
 class CopyCall final : public kernels::LibraryCall {
  public:
-  explicit CopyCall(bool fails) : fails_(fails) {}
+  explicit CopyCall(Trouble trouble) : trouble_(trouble) {}
   std::string_view name() const override { return "copy_rows"; }
   void run(std::span<const kernels::DeviceView> operands, std::int64_t, std::int64_t,
            std::span<std::byte>) const override {
-    if (fails_) throw IndexOutOfRange("index 5 is out of range for 3 rows");
+    if (trouble_.waits_for != nullptr) trouble_.waits_for->wait();
+    if (trouble_.fails) throw IndexOutOfRange("index 5 is out of range for 3 rows");
     std::memcpy(operands[1].data, operands[0].data,
                 static_cast<std::size_t>(operands[0].sizes.numel()) * operands[0].element_size);
   }
   kernels::LibraryCost cost() const override { return {}; }
 
  private:
-  bool fails_;
+  Trouble trouble_;
 };
 
 class FaultTest : public DeviceFixture {
@@ -32,7 +41,13 @@ class FaultTest : public DeviceFixture {
 
   void copy(const DeviceTensor& from, const DeviceTensor& to, bool fails,
             std::uint32_t source = 0) {
-    const std::byte key[1]{static_cast<std::byte>(fails)};
+    copy(from, to, Trouble{.fails = fails}, source);
+  }
+
+  void copy(const DeviceTensor& from, const DeviceTensor& to, Trouble trouble,
+            std::uint32_t source = 0) {
+    const std::byte key[2]{static_cast<std::byte>(trouble.fails),
+                           static_cast<std::byte>(trouble.waits_for != nullptr)};
     const LibraryOperand in{from.buffer.get(), size_of(from.dtype), 6,
                             from.offset,       from.sizes.span(),   from.strides.span()};
     const LibraryOperand out{to.buffer.get(), size_of(to.dtype), 6,
@@ -42,13 +57,13 @@ class FaultTest : public DeviceFixture {
         Library{.name = "copy",
                 .key = key,
                 .make = [](const void* context) -> std::shared_ptr<const kernels::LibraryCall> {
-                  return std::make_shared<CopyCall>(*static_cast<const bool*>(context));
+                  return std::make_shared<CopyCall>(*static_cast<const Trouble*>(context));
                 },
-                .context = &fails,
+                .context = &trouble,
                 .inputs = {&in, 1},
                 .outputs = {&out, 1},
                 .source = source,
-                .may_fault = fails});
+                .may_fault = trouble.fails});
   }
 
   /// out = a / b, in integers.
@@ -111,11 +126,13 @@ TEST_F(FaultTest, LaterLaunchesAreUsable) {
 TEST_F(FaultTest, LaunchesThatDoNotTouchALostTensorLeaveItLost) {
   const DeviceTensor a = tensor<float>({3}, {1, 2, 3}), bad = empty({3}), lost = empty({3}),
                      result = empty({3});
-  copy(a, bad, true);
+  std::latch recorded{1};
+  copy(a, bad, Trouble{.fails = true, .waits_for = &recorded});
   apply("add", {in(bad), number(1)}, lost);
-  device.flush(kStream, FlushReason::Item);        // nobody runs it yet: the fault is not known
+  device.flush(kStream, FlushReason::Item);
   apply("add", {in(bad), number(1)}, empty({3}));  // dead
   apply("add", {in(lost), number(1)}, result);
+  recorded.count_down();
   EXPECT_THROW(device.synchronize(kStream), IndexOutOfRange);
   for (const DeviceTensor* t : {&bad, &lost, &result}) EXPECT_THROW(read<float>(*t), DeviceFault);
 }
