@@ -212,6 +212,7 @@ def optimizer_rows() -> list[Row]:
                         jax=adam_steps_jax(count, side) if with_jax else None,
                         cost=Cost(bytes=streams * 4 * count * side * side),
                         family="Adam" if with_jax and count == 50 else "",
+                        kernels=count,  # one for all that a parameter needs, however it is written
                         only=None if count <= 50 else EVERYONE - {"compile"},  # which takes minutes
                     )
                 )
@@ -231,5 +232,6 @@ ROWS = (
         build=adam_by_hand(50, 256),
         cost=Cost(bytes=7 * 4 * 50 * 256 * 256),
         family="Adam",
+        kernels=50,
     ),
 )

@@ -135,6 +135,7 @@ void Device::State::launch_oldest(Lock& lock, StreamState& s, FlushReason reason
     const FlushReason why = trace == &s.finished ? FlushReason::Step : reason;
     try {
       launch(s, *trace, planner.find_or_compile(*trace, s.last_plan), urgency);
+      s.steps.flushed(why);
       ++counted.flushes[static_cast<std::size_t>(why)];
       log(LogChannel::Launch, [&] { return str("stream ", s.id(), ": ", name_of(why)); });
       return drop_retired(lock);

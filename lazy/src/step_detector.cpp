@@ -1,6 +1,8 @@
 // spyre/lazy/step_detector.cpp — a window over the latest signatures, a short memory of beginnings.
 #include "spyre/lazy/step_detector.h"
 
+#include <utility>
+
 namespace spyre::lazy {
 namespace {
 
@@ -34,13 +36,59 @@ std::optional<std::size_t> StepDetector::observe(const Trace& trace) {
   return note(trace, observed_);
 }
 
+void StepDetector::flushed(FlushReason reason) {
+  switch (reason) {
+    case FlushReason::Step:
+    case FlushReason::NodeLimit:
+    case FlushReason::ByteLimit: return;
+    default: ++reads_;
+  }
+}
+
 std::optional<std::size_t> StepDetector::note(const Trace& trace, std::size_t node) {
   observed_ = node + 1;
   const std::uint64_t window = slide_window(node, trace.signature(node));
-  if (node + 1 == kWindow) beginnings_[place_of(window)] = window;
-  if (node + 1 < kShortest + kWindow || beginnings_[place_of(window)] != window)
-    return std::nullopt;
-  return node + 1 - kWindow;
+  if (observed_ < kWindow) return std::nullopt;
+  if (observed_ == kWindow || period_ != 0) return watch_run(node, window);
+  Beginning& known = beginnings_[place_of(window)];
+  if (known.window != window || observed_ < kShortest + kWindow + known.offset) return std::nullopt;
+  const std::size_t cut = observed_ - kWindow - known.offset;
+  return is_step(known) ? std::optional(cut) : std::nullopt;
+}
+
+bool StepDetector::is_step(Beginning& known) {
+  const bool again = std::exchange(known.met, reads_) == reads_;
+  if (!again && known.once) known = {};
+  else known.once = !again;
+  return known.window != 0;
+}
+
+/// The first window that is no part of a run is the trace's beginning.
+std::optional<std::size_t> StepDetector::watch_run(std::size_t node, std::uint64_t window) {
+  if (observed_ == kWindow) period_ = shortest_period(node);
+  // Where a run breaks off, the window has no other period either: two of them, together no longer
+  // than the window, would have a common one (Fine and Wilf).
+  else if (signature(node) != signature(node - period_)) period_ = 0;
+  if (period_ != 0) {
+    if (observed_ < kLongestRun) return std::nullopt;
+    return observed_ / period_ * period_;
+  }
+  Beginning& known = beginnings_[place_of(window)];
+  if (known.window != window) known = {.window = window};
+  known.offset = observed_ - kWindow;
+  known.met = reads_;
+  return std::nullopt;
+}
+
+/// Of the window that ends with `node`; 0 if it has none.
+std::size_t StepDetector::shortest_period(std::size_t node) const {
+  for (std::size_t period = 1; period <= kLongestPeriod; ++period) {
+    std::size_t equal = 0;
+    while (equal + period < kWindow && signature(node - equal) == signature(node - equal - period))
+      ++equal;
+    if (equal + period == kWindow) return period;
+  }
+  return 0;
 }
 
 }  // namespace spyre::lazy

@@ -1,6 +1,8 @@
 // spyre/lazy/step_detector_test.cpp — loops that never read are cut once a step, and keep their values.
 #include "spyre/lazy/step_detector.h"
 
+#include <array>
+
 #include "device_fixture.h"
 
 namespace spyre::lazy {
@@ -23,6 +25,16 @@ class StepDetectorTest : public DeviceFixture {
       t = next;
     }
     apply("mul", {in(t), number(0.0625)}, x);
+  }
+
+  /// A sequence of `ops` operations without periods.
+  void aperiodic_step(const DeviceTensor& x, int ops) {
+    constexpr std::array<const char*, 4> kNames{"add", "sub", "maximum", "minimum"};
+    std::uint32_t seed = 1;
+    for (int i = 0; i < ops; ++i) {
+      seed = seed * 1664525U + 1013904223U;
+      apply(kNames[seed >> 30], {in(x), number(0.5)}, x);
+    }
   }
 
   Floats run(int steps) {
@@ -63,6 +75,100 @@ TEST_F(StepDetectorTest, ShortTracesAreNotCut) {
   for (int i = 0; i < 60; ++i) apply("add", {in(x), number(1)}, x);
   EXPECT_EQ(flushes(FlushReason::Step), 0U);
   EXPECT_EQ(read<float>(x), (Floats{60, 60}));
+}
+
+TEST_F(StepDetectorTest, RunsWithinAStepStayTogether) {
+  constexpr int kParameters = 150;
+  std::vector<DeviceTensor> parameters, moments;
+  for (int i = 0; i < kParameters; ++i) {
+    parameters.push_back(tensor<float>({2}, {1, static_cast<float>(i)}));
+    moments.push_back(tensor<float>({2}, {0, 0}));
+  }
+  const auto update = [&] {  // as optimizers with lists of tensors write it
+    for (const DeviceTensor& m : moments) apply("mul", {in(m), number(0.5)}, m);
+    for (int i = 0; i < kParameters; ++i)
+      apply("sub", {in(moments[i]), in(parameters[i])}, moments[i]);
+    for (int i = 0; i < kParameters; ++i)
+      apply("add", {in(parameters[i]), in(moments[i])}, parameters[i]);
+  };
+  for (int step = 0; step < 5; ++step) {
+    update();
+    device.synchronize(kStream);
+  }
+  EXPECT_EQ(flushes(FlushReason::Step), 0U);
+  // One for all that a parameter needs.
+  EXPECT_EQ(device.stats().kernel_launches, 5U * kParameters);
+  for (int step = 0; step < 20; ++step) update();  // read by nobody
+  EXPECT_GE(flushes(FlushReason::Step), 18U);
+  EXPECT_EQ(flushes(FlushReason::NodeLimit), 0U);
+  device.synchronize(kStream);
+  EXPECT_LE(device.stats().kernel_launches, 5U * kParameters + 22U * kParameters);
+}
+
+TEST_F(StepDetectorTest, RunsThatGoOnAreCutAfterWholePeriods) {
+  const DeviceTensor x = tensor<float>({2}, {0, 1});
+  const auto turn = [&] {
+    apply("add", {in(x), number(1)}, x);
+    apply("mul", {in(x), number(0.5)}, x);
+    apply("maximum", {in(x), number(-1)}, x);
+  };
+  for (int i = 0; i < 3000; ++i) turn();
+  device.synchronize(kStream);
+  EXPECT_EQ(flushes(FlushReason::Step), 9000U / (StepDetector::kLongestRun / 3 * 3));
+  EXPECT_EQ(flushes(FlushReason::NodeLimit), 0U);
+  EXPECT_LE(device.stats().plan_cache.misses, 2U);  // the pieces, and what is left
+  EXPECT_EQ(read<float>(x), (Floats{1, 1}));
+}
+
+TEST_F(StepDetectorTest, AStepThatBeginsWithARunIsCutBeforeTheRun) {
+  const DeviceTensor x = tensor<float>({2}, {0, 1});
+  for (int i = 0; i < 30; ++i) {
+    for (int k = 0; k < 40; ++k) apply("mul", {in(x), number(1)}, x);
+    aperiodic_step(x, 200);
+  }
+  EXPECT_EQ(flushes(FlushReason::Step), 29U);
+  device.synchronize(kStream);  // the last one begins where all did
+  EXPECT_EQ(device.stats().plan_cache.misses, 1U);
+}
+
+TEST_F(StepDetectorTest, WhatBeganBehindALimitIsForgotten) {
+  Settings settings = device.settings();
+  settings.max_nodes = 300;
+  device.configure(settings);
+  const DeviceTensor x = tensor<float>({4}, {1, 2, 3, 4});
+  for (int i = 0; i < 200; ++i) apply("mul", {in(x), number(1)}, x);
+  aperiodic_step(x, 200);  // the limit comes in its midst
+  device.synchronize(kStream);
+  for (int i = 0; i < 10; ++i) {
+    aperiodic_step(x, 200);
+    device.synchronize(kStream);
+  }
+  EXPECT_EQ(flushes(FlushReason::NodeLimit), 1U);
+  EXPECT_EQ(flushes(FlushReason::Step), 1U);  // not one in every step
+}
+
+TEST_F(StepDetectorTest, BeginningsOfAnotherProgramAreForgotten) {
+  const DeviceTensor x = tensor<float>({4}, {1, 2, 3, 4});
+  aperiodic_step(x, 100);
+  device.synchronize(kStream);
+  for (int i = 0; i < 10; ++i) {
+    for (int k = 0; k < 100; ++k) apply("mul", {in(x), number(1)}, x);
+    aperiodic_step(x, 100);
+    device.synchronize(kStream);
+  }
+  EXPECT_EQ(flushes(FlushReason::Step), 1U);
+}
+
+TEST_F(StepDetectorTest, StepsBetweenReadsAreCutEvenIfSomethingStandsBeforeThem) {
+  const DeviceTensor x = tensor<float>({4}, {1, 2, 3, 4});
+  aperiodic_step(x, 100);
+  device.synchronize(kStream);
+  for (int i = 0; i < 10; ++i) {
+    for (int k = 0; k < 100; ++k) apply("mul", {in(x), number(1)}, x);
+    for (int k = 0; k < 3; ++k) aperiodic_step(x, 100);
+    device.synchronize(kStream);
+  }
+  EXPECT_EQ(flushes(FlushReason::Step), 30U);
 }
 
 TEST_F(StepDetectorTest, SignatureIgnoresBuffersAndNumbers) {
