@@ -41,7 +41,8 @@ struct KernelProgram::Bound {
   Dims sizes;
   std::vector<BoundInput> inputs;
   Window output;
-  bool empty = false;                               // nothing to write
+  bool empty = false;  // nothing to write
+  bool first = false;  // the whole of a temporary that nothing wrote before
   std::optional<lazy::PreparedPointwise> prepared;  // of a pointwise step without counters
 
   bool can_be_prepared() const {
@@ -53,10 +54,14 @@ struct KernelProgram::Bound {
 /// The buffers of one call. Confined to it.
 class KernelProgram::Call {
  public:
-  Call(std::span<const at::Tensor> arguments, lazy::Device& device, StreamId stream)
-      : arguments_(arguments), device_(device), stream_(stream) {}
-
-  void add_temporary(Bytes size) { temporaries_.push_back(device_.create_buffer(size)); }
+  /// `temporaries`: their sizes.
+  Call(std::span<const at::Tensor> arguments, std::span<const Bytes> temporaries,
+       lazy::Device& device, StreamId stream)
+      : arguments_(arguments),
+        sizes_(temporaries),
+        device_(device),
+        stream_(stream),
+        temporaries_(temporaries.size()) {}
 
   void record(Bound& bound) {
     if (bound.empty) return;
@@ -64,13 +69,20 @@ class KernelProgram::Call {
     if (!bound.prepared) return record_unprepared(bound);
     std::array<lazy::PreparedOperand, kMaxOperands> inputs;
     for (std::size_t i = 0; i < bound.inputs.size(); ++i) inputs[i] = operand(bound, i);
-    device_.record(stream_, *bound.prepared, std::span(inputs).first(bound.inputs.size()),
-                   {.buffer = &buffer(bound.output.buffer), .offset = offset(bound.output)},
-                   source(bound));
+    const std::span<const lazy::PreparedOperand> given =
+        std::span(inputs).first(bound.inputs.size());
+    if (bound.first) {
+      temporary(bound.output.buffer) =
+          device_.record(stream_, *bound.prepared, given, source(bound));
+    } else {
+      device_.record(stream_, *bound.prepared, given,
+                     {.buffer = &buffer(bound.output.buffer), .offset = offset(bound.output)},
+                     source(bound));
+    }
   }
 
   /// The operation in lazy's words, which borrow from `bound` and `inputs`.
-  lazy::Pointwise words(const Bound& bound, std::span<lazy::Input> inputs) const {
+  lazy::Pointwise words(const Bound& bound, std::span<lazy::Input> inputs) {
     for (std::size_t i = 0; i < bound.inputs.size(); ++i) inputs[i] = input(bound, i);
     return {.op = bound.step->op,
             .compute = bound.step->compute,
@@ -83,15 +95,20 @@ class KernelProgram::Call {
   }
 
  private:
-  lazy::Buffer& buffer(std::uint32_t index) const {
+  lazy::BufferRef& temporary(std::uint32_t index) {
+    return temporaries_[index - arguments_.size()];
+  }
+  lazy::Buffer& buffer(std::uint32_t index) {
     if (index < arguments_.size()) return buffer_of(arguments_[index]);
-    return *temporaries_[index - arguments_.size()];
+    lazy::BufferRef& found = temporary(index);
+    if (!found) found = device_.create_buffer(sizes_[index - arguments_.size()]);
+    return *found;
   }
   std::int64_t offset(const Window& window) const {
     const bool temporary = window.buffer >= arguments_.size();
     return window.offset + (temporary ? 0 : arguments_[window.buffer].storage_offset());
   }
-  lazy::View view(const Window& window) const {
+  lazy::View view(const Window& window) {
     return {.buffer = &buffer(window.buffer),
             .dtype = window.dtype,
             .offset = offset(window),
@@ -101,7 +118,7 @@ class KernelProgram::Call {
     return number_input(read_number(arguments_[input.window.buffer]),
                         kernels::op(bound.step->op).info, bound.step->compute);
   }
-  lazy::Input input(const Bound& bound, std::size_t i) const {
+  lazy::Input input(const Bound& bound, std::size_t i) {
     const BoundInput& given = bound.inputs[i];
     switch (given.kind) {
       case Kind::View: return lazy::Input::of(view(given.window));
@@ -111,7 +128,7 @@ class KernelProgram::Call {
     }
     return {};
   }
-  lazy::PreparedOperand operand(const Bound& bound, std::size_t i) const {
+  lazy::PreparedOperand operand(const Bound& bound, std::size_t i) {
     const BoundInput& given = bound.inputs[i];
     if (given.kind == Kind::View)
       return {.buffer = &buffer(given.window.buffer), .offset = offset(given.window)};
@@ -136,6 +153,7 @@ class KernelProgram::Call {
   }
 
   std::span<const at::Tensor> arguments_;
+  std::span<const Bytes> sizes_;
   lazy::Device& device_;
   StreamId stream_;
   std::vector<lazy::BufferRef> temporaries_;
@@ -212,9 +230,27 @@ void KernelProgram::bind(std::span<const std::int64_t> given) {
   if (is_bound_ && std::ranges::equal(given, std::span(text_.table).first(given.size()))) return;
   is_bound_ = false;
   std::ranges::copy(given, text_.table.begin());
+  temporary_bytes_.clear();
+  for (const ProgramTemporary& temporary : text_.temporaries)
+    temporary_bytes_.push_back(
+        {static_cast<std::uint64_t>(resolve(temporary.sizes).numel()) * size_of(temporary.dtype)});
   bound_.clear();
   for (const ProgramStep& step : text_.steps) bound_.push_back(bound(step));
+  mark_first_writers();
   is_bound_ = true;
+}
+
+void KernelProgram::mark_first_writers() {
+  std::vector<bool> written(text_.temporaries.size());
+  for (Bound& bound : bound_) {
+    if (bound.output.buffer < text_.arguments.size() || bound.empty) continue;
+    const std::size_t temporary = bound.output.buffer - text_.arguments.size();
+    const Bytes whole = {static_cast<std::uint64_t>(bound.sizes.numel()) *
+                         size_of(bound.output.dtype)};
+    bound.first = !written[temporary] && bound.can_be_prepared() && bound.output.offset == 0 &&
+                  whole == temporary_bytes_[temporary];
+    written[temporary] = true;
+  }
 }
 
 void KernelProgram::launch(std::span<const at::Tensor> arguments,
@@ -227,10 +263,7 @@ void KernelProgram::launch(std::span<const at::Tensor> arguments,
   const auto on_device = std::ranges::find(text_.arguments, true) - text_.arguments.begin();
   const c10::DeviceIndex index = arguments[static_cast<std::size_t>(on_device)].device().index();
   lazy::Device& device = Runtime::get().device(index);
-  Call call(arguments, device, current_stream_on(index));
-  for (const ProgramTemporary& temporary : text_.temporaries)
-    call.add_temporary(
-        {static_cast<std::uint64_t>(resolve(temporary.sizes).numel()) * size_of(temporary.dtype)});
+  Call call(arguments, temporary_bytes_, device, current_stream_on(index));
   for (Bound& bound : bound_) {
     if (bound.can_be_prepared() && !bound.prepared) {
       std::array<lazy::Input, kMaxOperands> inputs;

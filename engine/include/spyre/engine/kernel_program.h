@@ -94,11 +94,13 @@ class KernelProgram {
   void check() const;
   Bound bound(const ProgramStep& step) const;
   void bind(std::span<const std::int64_t> given) SPYRE_REQUIRES(mutex_);
+  void mark_first_writers() SPYRE_REQUIRES(mutex_);
   Dims resolve(const TableIndices& indices) const;
 
   Mutex mutex_;
   ProgramText text_;
   std::vector<Bound> bound_ SPYRE_GUARDED_BY(mutex_);
+  std::vector<Bytes> temporary_bytes_ SPYRE_GUARDED_BY(mutex_);
   bool is_bound_ SPYRE_GUARDED_BY(mutex_) = false;
 };
 
