@@ -44,21 +44,24 @@ Tensor product(const Tensor& a, const Tensor& b) {
   return at::isReducedFloatingType(a.scalar_type()) ? WideProduct::apply(a, b) : at::matmul(a, b);
 }
 
-/// Whether all three have the same heads, so that no operand has to be spread.
+/// Whether all three have the same heads, so that no operand has to be spread. torch.compile asks with symbolic sizes.
 bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value) {
-  const auto heads = [](const Tensor& t) { return t.sizes().slice(0, t.dim() - 2); };
+  const auto heads = [](const Tensor& t) { return t.sym_sizes().slice(0, t.dim() - 2); };
+  const auto is_empty = [](const Tensor& t) {
+    return TORCH_GUARD_OR_FALSE(t.sym_numel().sym_eq(0));
+  };
   if (query.dim() < 3 || key.dim() != query.dim() || value.dim() != query.dim()) return false;
-  if (query.numel() == 0 || key.numel() == 0 || value.numel() == 0) return false;
+  if (is_empty(query) || is_empty(key) || is_empty(value)) return false;
   return at::isFloatingType(query.scalar_type()) && heads(query) == heads(key) &&
-         heads(query) == heads(value) && query.size(-1) == key.size(-1) &&
-         key.size(-2) == value.size(-2);
+         heads(query) == heads(value) && query.sym_size(-1) == key.sym_size(-1) &&
+         key.sym_size(-2) == value.sym_size(-2);
 }
 
 Tensor masked(const Tensor& scores, const MaybeTensor& mask, bool causal) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   if (causal) {
-    const Tensor pairs =
-        at::ones({scores.size(-2), scores.size(-1)}, scores.options().dtype(at::kBool));
+    const Tensor pairs = at::ones_symint({scores.sym_size(-2), scores.sym_size(-1)},
+                                         scores.options().dtype(at::kBool));
     return scores.masked_fill(pairs.triu(1), kHidden);
   }
   return mask && mask->defined() ? scores.add(*mask) : scores;
@@ -73,7 +76,8 @@ std::tuple<Tensor, Tensor> attention(const Tensor& query, const Tensor& key, con
     return at::compositeimplicitautograd::_scaled_dot_product_attention_math(
         query, key, value, mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa);
   const auto type = query.scalar_type();
-  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  const std::int64_t width = query.sym_size(-1).guard_int(__FILE__, __LINE__);
+  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(width)));
   const Tensor scores = masked(product(query.mul(factor), key.transpose(-2, -1)), mask, is_causal);
   // A row that is hidden as a whole has exponentials and a result of 0.
   const Tensor largest = scores.detach().amax(-1, true);

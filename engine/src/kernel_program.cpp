@@ -55,9 +55,10 @@ struct KernelProgram::Bound {
 class KernelProgram::Call {
  public:
   /// `temporaries`: their sizes.
-  Call(std::span<const at::Tensor> arguments, std::span<const Bytes> temporaries,
-       lazy::Device& device, StreamId stream)
+  Call(std::span<const at::Tensor> arguments, std::span<const c10::Scalar> numbers,
+       std::span<const Bytes> temporaries, lazy::Device& device, StreamId stream)
       : arguments_(arguments),
+        numbers_(numbers),
         sizes_(temporaries),
         device_(device),
         stream_(stream),
@@ -115,15 +116,18 @@ class KernelProgram::Call {
             .strides = window.strides.span()};
   }
   lazy::Input number(const Bound& bound, const BoundInput& input) const {
-    return number_input(read_number(arguments_[input.window.buffer]),
-                        kernels::op(bound.step->op).info, bound.step->compute);
+    const c10::Scalar value = input.kind == Kind::CallNumber
+                                  ? numbers_[input.window.buffer]
+                                  : read_number(arguments_[input.window.buffer]);
+    return number_input(value, kernels::op(bound.step->op).info, bound.step->compute);
   }
   lazy::Input input(const Bound& bound, std::size_t i) {
     const BoundInput& given = bound.inputs[i];
     switch (given.kind) {
       case Kind::View: return lazy::Input::of(view(given.window));
       case Kind::Number: return given.number;
-      case Kind::HostArgument: return number(bound, given);
+      case Kind::HostArgument:
+      case Kind::CallNumber: return number(bound, given);
       case Kind::Iota: return lazy::Input::iota(given.window.offset, given.window.strides.span());
     }
     return {};
@@ -153,6 +157,7 @@ class KernelProgram::Call {
   }
 
   std::span<const at::Tensor> arguments_;
+  std::span<const c10::Scalar> numbers_;
   std::span<const Bytes> sizes_;
   lazy::Device& device_;
   StreamId stream_;
@@ -188,6 +193,8 @@ void KernelProgram::check() const {
       holds(!windowed || fits(input.view, step), "an input is no buffer of this program");
       holds(input.kind != Kind::HostArgument || input.view.buffer < text_.arguments.size(),
             "an input is no argument of this program");
+      holds(input.kind != Kind::CallNumber || input.view.buffer < text_.numbers,
+            "an input is no number of a call");
     }
     if (!step.reduction)
       holds(step.inputs.size() == kernels::op(step.op).info.arity, "an op has other inputs");
@@ -220,7 +227,8 @@ KernelProgram::Bound KernelProgram::bound(const ProgramStep& step) const {
     target.kind = input.kind;
     if (input.kind == Kind::Number)
       target.number = number_input(input.number, kernels::op(step.op).info, step.compute);
-    else if (input.kind == Kind::HostArgument) target.window.buffer = input.view.buffer;
+    else if (input.kind == Kind::HostArgument || input.kind == Kind::CallNumber)
+      target.window.buffer = input.view.buffer;
     else target.window = window(input.view);
   }
   return bound;
@@ -254,16 +262,19 @@ void KernelProgram::mark_first_writers() {
 }
 
 void KernelProgram::launch(std::span<const at::Tensor> arguments,
-                           std::span<const std::int64_t> given) {
-  if (arguments.size() != text_.arguments.size() || given.size() != text_.given)
-    throw InvalidArgument(str(text_.name, ": got ", arguments.size(), " tensors and ", given.size(),
-                              " numbers; expected ", text_.arguments.size(), " and ", text_.given));
+                           std::span<const std::int64_t> given,
+                           std::span<const c10::Scalar> numbers) {
+  if (arguments.size() != text_.arguments.size() || given.size() != text_.given ||
+      numbers.size() != text_.numbers)
+    throw InvalidArgument(str(text_.name, ": got ", arguments.size(), " tensors and ",
+                              given.size() + numbers.size(), " numbers; expected ",
+                              text_.arguments.size(), " and ", text_.given + text_.numbers));
   const Lock lock(mutex_);
   bind(given);
   const auto on_device = std::ranges::find(text_.arguments, true) - text_.arguments.begin();
   const c10::DeviceIndex index = arguments[static_cast<std::size_t>(on_device)].device().index();
   lazy::Device& device = Runtime::get().device(index);
-  Call call(arguments, temporary_bytes_, device, current_stream_on(index));
+  Call call(arguments, numbers, temporary_bytes_, device, current_stream_on(index));
   for (Bound& bound : bound_) {
     if (bound.can_be_prepared() && !bound.prepared) {
       std::array<lazy::Input, kMaxOperands> inputs;

@@ -52,7 +52,8 @@ c10::Scalar number_from(const py::handle& value) {
   return py::cast<double>(value);
 }
 
-/// ("view", buffer, type, offset, strides), ("iota", offset, strides), ("number", value) or ("host", argument)
+/// ("view", buffer, type, offset, strides), ("iota", offset, strides), ("number", value), ("host", argument) or
+/// ("call", number)
 ProgramInput input_from(const py::tuple& fields) {
   const auto kind = py::cast<std::string>(fields[0]);
   using Kind = ProgramInput::Kind;
@@ -68,8 +69,8 @@ ProgramInput input_from(const py::tuple& fields) {
   } else if (kind == "number") {
     input.kind = Kind::Number;
     input.number = number_from(fields[1]);
-  } else if (kind == "host") {
-    input.kind = Kind::HostArgument;
+  } else if (kind == "host" || kind == "call") {
+    input.kind = kind == "host" ? Kind::HostArgument : Kind::CallNumber;
     input.view.buffer = py::cast<std::uint32_t>(fields[1]);
   } else {
     throw InvalidArgument(str("no kind of input is called ", kind));
@@ -95,33 +96,37 @@ ProgramStep step_from(const py::tuple& fields) {
   return step;
 }
 
-/// (name, arguments, table, given, temporaries, steps)
+/// (name, arguments, table, given, numbers, temporaries, steps)
 std::shared_ptr<KernelProgram> prepare_kernel(const py::tuple& fields) {
   ProgramText text;
   text.name = py::cast<std::string>(fields[0]);
   text.arguments = py::cast<std::vector<bool>>(fields[1]);
   text.table = py::cast<std::vector<std::int64_t>>(fields[2]);
   text.given = py::cast<std::size_t>(fields[3]);
-  for (const py::handle& entry : fields[4]) {
+  text.numbers = py::cast<std::size_t>(fields[4]);
+  for (const py::handle& entry : fields[5]) {
     const auto temporary = py::reinterpret_borrow<py::tuple>(entry);
     text.temporaries.push_back(
         {type_named(temporary[0]), py::cast<engine::TableIndices>(temporary[1])});
   }
-  for (const py::handle& step : fields[5])
+  for (const py::handle& step : fields[6])
     text.steps.push_back(step_from(py::reinterpret_borrow<py::tuple>(step)));
   return std::make_shared<KernelProgram>(std::move(text));
 }
 
-/// launch_jobplan(kernel, *tensors, *numbers)
+/// launch_jobplan(kernel, *tensors, *integers of the table, *numbers)
 void launch(KernelProgram& kernel, const py::args& arguments) {
   c10::SmallVector<at::Tensor, 8> tensors;
   c10::SmallVector<std::int64_t, 8> given;
+  c10::SmallVector<c10::Scalar, 2> numbers;
   for (const py::handle& argument : arguments) {
     if (THPVariable_Check(argument.ptr())) tensors.push_back(THPVariable_Unpack(argument.ptr()));
-    else given.push_back(py::cast<std::int64_t>(argument));
+    else if (given.size() < kernel.given()) given.push_back(py::cast<std::int64_t>(argument));
+    else numbers.push_back(number_from(argument));
   }
   const py::gil_scoped_release released;
-  kernel.launch({tensors.data(), tensors.size()}, {given.data(), given.size()});
+  kernel.launch({tensors.data(), tensors.size()}, {given.data(), given.size()},
+                {numbers.data(), numbers.size()});
 }
 
 at::Tensor empty_strided(const std::vector<std::int64_t>& sizes,

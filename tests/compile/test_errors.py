@@ -27,18 +27,22 @@ def test_unsupported_loops_name_operator_line_and_remedy(monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "inputs", "told"),
-    [([False], [], "no argument is on the device"), ([True], [("host", 1)] * 2, "no argument of this program")],
+    [
+        ([False], [], "no argument is on the device"),
+        ([True], [("host", 1)] * 2, "no argument of this program"),
+        ([True], [("call", 0)] * 2, "no number of a call"),
+    ],
 )
 def test_programs_that_would_reach_beyond_their_arguments_are_refused(arguments, inputs, told) -> None:
     step = ("add", "float32", "float32", False, [0], 0, inputs, (0, "float32", 1, [2]))
     with pytest.raises(ValueError, match=told):
-        _C.prepare_kernel(("kernel", arguments, [3, 0, 1], 0, [("float32", [0])], [step]))
+        _C.prepare_kernel(("kernel", arguments, [3, 0, 1], 0, 0, [("float32", [0])], [step]))
 
 
 def test_a_kernel_takes_tensors_of_the_device() -> None:
     inputs = [("view", 0, "float32", 1, [2])] * 2
     step = ("add", "float32", "float32", False, [0], 0, inputs, (0, "float32", 1, [2]))
-    kernel = _C.prepare_kernel(("kernel", [True], [3, 0, 1], 0, [], [step]))
+    kernel = _C.prepare_kernel(("kernel", [True], [3, 0, 1], 0, 0, [], [step]))
     x = torch.ones(3, device="spyre")
     _C.launch_jobplan(kernel, x)
     assert x.tolist() == [2, 2, 2]

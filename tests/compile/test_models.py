@@ -6,21 +6,27 @@ import copy
 
 import pytest
 import torch
+from torch import nn
 from torch._dynamo.utils import counters
 
 from tests.models.test_architectures import READERS, WRITERS, make_inputs, make_model, run
 
+MODELS = ["bert", "gpt2", "llama", "vit", "t5"]
 ONE_LAYER = {"num_hidden_layers": 1, "n_layer": 1, "num_layers": 1}
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "vit", "t5"])
-def test_results_and_gradients_are_those_of_eager_code(name: str) -> None:
+def model_and_inputs(name: str) -> tuple[nn.Module, dict[str, torch.Tensor]]:
     settings = {**READERS, **WRITERS}[name]
     settings = {key: ONE_LAYER.get(key, value) for key, value in settings.items()}
-    eager = make_model(name, settings).to("spyre")
-    compiled = copy.deepcopy(eager)
     inputs = {key: value.to("spyre") for key, value in make_inputs(name).items()}
+    return make_model(name, settings).to("spyre"), inputs
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+def test_results_and_gradients_are_those_of_eager_code(name: str) -> None:
+    eager, inputs = model_and_inputs(name)
+    compiled = copy.deepcopy(eager)
     counters.clear()
     result, gradients = run(torch.compile(compiled), inputs)
     expected, expected_gradients = run(eager, inputs)
@@ -32,3 +38,28 @@ def test_results_and_gradients_are_those_of_eager_code(name: str) -> None:
         torch.testing.assert_close(
             gradients[f"_orig_mod.{parameter}"], gradient, rtol=1e-3, atol=1e-5 * largest, msg=parameter
         )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_of_an_optimizer_are_those_of_eager_code(name: str) -> None:
+    eager, inputs = model_and_inputs(name)
+    compiled = copy.deepcopy(eager)
+    for model, compile_it in ((eager, lambda function: function), (compiled, torch.compile)):
+        optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+        forward, step = compile_it(model), compile_it(optimizer.step)
+        for _ in range(2):
+            optimizer.zero_grad()
+            forward(**inputs)[0].square().mean().backward()
+            step()
+    for (parameter, ours), theirs in zip(compiled.named_parameters(), eager.parameters(), strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs.cpu(), rtol=1e-3, atol=1e-4, msg=parameter)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+def test_one_graph_without_breaks(name: str) -> None:
+    model, inputs = model_and_inputs(name)
+    explained = torch._dynamo.explain(model)(**inputs)
+    assert explained.graph_count == 1
+    assert explained.graph_break_count == 0

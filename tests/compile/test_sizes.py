@@ -52,3 +52,18 @@ def test_a_changed_number_compiles_no_kernel() -> None:
     found = compiled(x, 0.125).cpu()
     assert torch.spyre.stats()["kernel_cache"]["misses"] == 0
     assert torch.equal(found, (x * 0.125 + 1).cpu())
+
+
+def test_numbers_that_sizes_give_are_numbers_of_a_call() -> None:
+    compiled = torch.compile(lambda x: x * ((x.shape[0] - 1) / x.shape[0]) + x.shape[1], dynamic=True)
+    for shape in ((8, 4), (6, 5), (3, 7)):
+        x = torch.randn(shape, device="spyre")
+        assert torch.equal(compiled(x).cpu(), (x * ((shape[0] - 1) / shape[0]) + shape[1]).cpu())
+
+
+def test_attention_with_symbolic_sizes() -> None:
+    compiled = torch.compile(F.scaled_dot_product_attention, dynamic=True)
+    for rows, keys in ((8, 4), (6, 9)):
+        query, key = torch.randn(2, 3, rows, 16, device="spyre"), torch.randn(2, 3, keys, 16, device="spyre")
+        found, expected = compiled(query, key, key), F.scaled_dot_product_attention(query, key, key)
+        torch.testing.assert_close(found.cpu(), expected.cpu(), rtol=1e-5, atol=1e-6)

@@ -10,7 +10,7 @@ import torch
 from torch._inductor.codegen.wrapper import pexpr
 from torch._inductor.virtualized import V
 
-from .kernel_spec import Arg, Extent, HostArg, KernelSpec, OpSpec, Temporary, TensorArg
+from .kernel_spec import Arg, Extent, HostArg, KernelSpec, OpSpec, SizeArg, Temporary, TensorArg
 from .op_names import NATIVE_TYPES
 
 
@@ -34,8 +34,17 @@ class KernelBuilder:
         simple = V.graph.sizevars.simplify(sympy.sympify(expression))
         if simple.is_Integer:
             return int(simple)
-        self._symbols |= dict.fromkeys(sorted(str(symbol) for symbol in simple.free_symbols))
+        self._note(simple)
         return str(pexpr(simple))
+
+    def _note(self, expression: sympy.Expr) -> None:
+        self._symbols |= dict.fromkeys(sorted(str(symbol) for symbol in expression.free_symbols))
+
+    def size_arg(self, expression: sympy.Expr) -> SizeArg:
+        """A number that is no extent; notes the symbols."""
+        simple = V.graph.sizevars.simplify(expression)
+        self._note(simple)
+        return SizeArg(str(pexpr(simple)))
 
     def extents(self, expressions: Iterable[sympy.Expr | int]) -> tuple[Extent, ...]:
         return tuple(self.extent(expression) for expression in expressions)

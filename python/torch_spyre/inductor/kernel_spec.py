@@ -28,6 +28,13 @@ class ConstantArg:
 
 
 @dataclass(frozen=True)
+class SizeArg:
+    """A number that the graph's symbols give: (s0 - 1) / s0."""
+
+    expression: str
+
+
+@dataclass(frozen=True)
 class HostArg:
     """The value of an argument that is a number on the host."""
 
@@ -42,7 +49,7 @@ class IotaArg:
     strides: tuple[Extent, ...]
 
 
-Arg = TensorArg | ConstantArg | HostArg | IotaArg
+Arg = TensorArg | ConstantArg | SizeArg | HostArg | IotaArg
 
 
 @dataclass(frozen=True)

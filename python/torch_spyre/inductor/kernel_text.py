@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kernel_spec import Arg, ConstantArg, HostArg, IotaArg, KernelSpec, TensorArg
+from .kernel_spec import Arg, ConstantArg, HostArg, IotaArg, KernelSpec, SizeArg, TensorArg
 
 __all__ = ["kernel_text"]
 
@@ -22,6 +22,8 @@ def kernel_text(spec: KernelSpec) -> str:
 def _arg(spec: KernelSpec, arg: Arg) -> str:
     if isinstance(arg, ConstantArg):
         return repr(arg.value)
+    if isinstance(arg, SizeArg):
+        return arg.expression
     if isinstance(arg, HostArg):
         return f"{_buffer(spec, arg.buffer)}.item()"
     strides = ", ".join(map(str, arg.strides))

@@ -16,7 +16,7 @@ from torch._inductor.virtualized import V
 from .index_arithmetic import IndexArithmetic
 from .iteration_space import IterationSpace, NotAffineError
 from .kernel_builder import KernelBuilder, is_on_device, real_name
-from .kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, OpSpec, TensorArg
+from .kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, OpSpec, SizeArg, TensorArg
 from .op_names import NATIVE_TYPES, divides_integers, gives_truth, row_for
 
 Types = tuple[torch.dtype, torch.dtype]  # of the computation, of its result
@@ -104,8 +104,11 @@ class LoopProgram(DefaultHandler):
             offset, strides = self._space.window(expr)
         except NotAffineError:
             return self.to_dtype(IndexArithmetic(self).evaluate(expr), dtype)
-        if all(stride == 0 for stride in strides) and offset.is_number:
-            return Value(dtype, ConstantArg(_python_number(offset, dtype)))
+        if all(stride == 0 for stride in strides):
+            number = offset.is_number
+            return Value(
+                dtype, ConstantArg(_python_number(offset, dtype)) if number else self._builder.size_arg(offset)
+            )
         return Value(dtype, IotaArg(self._builder.extent(offset), self._builder.extents(strides)))
 
     value_expr = index_expr
@@ -129,6 +132,8 @@ class LoopProgram(DefaultHandler):
             return x
         if isinstance(x.arg, ConstantArg):
             return Value(dtype, ConstantArg(_python_number(x.arg.value, dtype)))
+        if isinstance(x.arg, SizeArg):
+            return Value(dtype, x.arg)
         return self._emit("cast", (x.dtype, dtype), [x])
 
     def to_dtype_bitcast(self, x: Value, dtype: torch.dtype, src_dtype: torch.dtype) -> Value:
@@ -260,7 +265,7 @@ def _strides_of(arg: Any, choose: Any) -> Any:
 
 def _common_type(values: Sequence[Value]) -> torch.dtype:
     """The type of the values that are no constants; those take it."""
-    types = [v.dtype for v in values if not isinstance(v.arg, ConstantArg)] or [v.dtype for v in values]
+    types = [v.dtype for v in values if not isinstance(v.arg, (ConstantArg, SizeArg))] or [v.dtype for v in values]
     return functools.reduce(torch.promote_types, types)
 
 

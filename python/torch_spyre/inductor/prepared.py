@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._engine import engine
-from .kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, TensorArg
+from .kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg
 
 __all__ = ["prepare_kernel"]
 
@@ -20,17 +21,18 @@ def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
     table: list[Extent] = [*expressions, *constants]
     places = {extent: place for place, extent in enumerate(table)}
     temporaries = [(t.dtype, [places[size] for size in t.sizes]) for t in spec.temporaries]
-    steps = [_step(op, places) for op in spec.ops]
-    numbers = [0] * len(expressions) + constants
-    kernel = engine().prepare_kernel((spec.name, list(spec.on_device), numbers, len(expressions), temporaries, steps))
-    launch = functools.partial(engine().launch_jobplan, kernel)
-    return _with_numbers(launch, spec.symbols, expressions) if spec.symbols else launch
+    numbers = list(dict.fromkeys(arg.expression for op in spec.ops for arg in op.args if isinstance(arg, SizeArg)))
+    steps = [_step(op, places, numbers) for op in spec.ops]
+    integers = [0] * len(expressions) + constants
+    text = (spec.name, list(spec.on_device), integers, len(expressions), len(numbers), temporaries, steps)
+    launch = functools.partial(engine().launch_jobplan, engine().prepare_kernel(text))
+    return _with_numbers(launch, spec.symbols, [*expressions, *numbers]) if spec.symbols else launch
 
 
 def _with_numbers(launch: Callable[..., None], symbols: tuple[str, ...], expressions: list[str]) -> Callable[..., None]:
     """A call with the graph's symbols, as one with the numbers that the program wants. Both are text of our making."""
     text = f"lambda {', '.join(symbols)}: ({''.join(f'{expression}, ' for expression in expressions)})"
-    numbers: Callable[..., tuple[int, ...]] = eval(text, {"min": min, "max": max, "abs": abs})
+    numbers: Callable[..., tuple[float, ...]] = eval(text, {"math": math})
     count = len(symbols)
 
     def launch_with_numbers(*arguments: Any) -> None:
@@ -51,10 +53,10 @@ def _extents(spec: KernelSpec) -> Iterator[Extent]:
                 yield from arg.strides
 
 
-def _step(op: OpSpec, places: dict[Extent, int]) -> tuple[Any, ...]:
+def _step(op: OpSpec, places: dict[Extent, int], numbers: list[str]) -> tuple[Any, ...]:
     """The fields in the order in which bind_compiled.cpp reads them."""
     sizes = [places[size] for size in op.iteration_space]
-    inputs = [_input(arg, places) for arg in op.args]
+    inputs = [_input(arg, places, numbers) for arg in op.args]
     mask = sum(1 << dim for dim in op.reduced)
     return op.op, op.compute, op.result, op.may_fault, sizes, mask, inputs, _view(op.output, places)
 
@@ -63,12 +65,14 @@ def _view(arg: TensorArg, places: dict[Extent, int]) -> tuple[Any, ...]:
     return arg.buffer, arg.dtype, places[arg.offset], [places[stride] for stride in arg.strides]
 
 
-def _input(arg: Arg, places: dict[Extent, int]) -> tuple[Any, ...]:
+def _input(arg: Arg, places: dict[Extent, int], numbers: list[str]) -> tuple[Any, ...]:
     if isinstance(arg, TensorArg):
         return ("view", *_view(arg, places))
     if isinstance(arg, IotaArg):
         return "iota", places[arg.offset], [places[stride] for stride in arg.strides]
     if isinstance(arg, HostArg):
         return "host", arg.buffer
+    if isinstance(arg, SizeArg):
+        return "call", numbers.index(arg.expression)
     assert isinstance(arg, ConstantArg)
     return "number", arg.value

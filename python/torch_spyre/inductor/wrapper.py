@@ -32,7 +32,7 @@ class SpyrePythonWrapperCodegen(PythonWrapperCodegen):
             """
             from torch_spyre._C import empty_strided as empty_strided_spyre
             from torch_spyre.inductor.kernel_spec import (
-                ConstantArg, HostArg, IotaArg, KernelSpec, OpSpec, TensorArg, Temporary
+                ConstantArg, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg, Temporary
             )
             from torch_spyre.inductor.prepared import prepare_kernel
             """,

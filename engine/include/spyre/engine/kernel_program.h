@@ -38,10 +38,11 @@ struct ProgramInput {
     View,
     Number,        // a constant
     HostArgument,  // the value of an argument that is a number on the host
+    CallNumber,    // one of the numbers that come with every call
     Iota,          // view.offset + sum of coordinate * view.strides, an int64
   };
   Kind kind{};
-  ProgramView view;
+  ProgramView view;  // HostArgument: its buffer is the argument; CallNumber: the number's place
   c10::Scalar number;
 };
 
@@ -68,6 +69,7 @@ struct ProgramText {
   std::vector<bool> arguments;      // true: a tensor on the device; false: a number on the host
   std::vector<std::int64_t> table;  // the first `given` are placeholders
   std::size_t given = 0;
+  std::size_t numbers = 0;  // that come with every call
   std::vector<ProgramTemporary> temporaries;
   std::vector<ProgramStep> steps;
 };
@@ -82,10 +84,13 @@ class KernelProgram {
   KernelProgram& operator=(const KernelProgram&) = delete;
 
   const std::string& name() const { return text_.name; }
+  /// How many integers of the table come with a call; numbers follow them.
+  std::size_t given() const { return text_.given; }
 
   /// Records all steps on the current stream of the arguments' device. `given`: the call's own
-  /// integers.
-  void launch(std::span<const at::Tensor> arguments, std::span<const std::int64_t> given);
+  /// integers of the table.
+  void launch(std::span<const at::Tensor> arguments, std::span<const std::int64_t> given,
+              std::span<const c10::Scalar> numbers);
 
  private:
   struct Bound;  // a step with its extents filled in
