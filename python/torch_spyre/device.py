@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -183,7 +184,7 @@ _LAYOUT_NAMES = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    """Layouts on demand, and `_initialized`, by which torch.utils.checkpoint knows to keep the random state."""
+    """Layouts and plans on demand; `_initialized`, by which torch.utils.checkpoint knows to keep the random state."""
     if name == "_initialized":
         return is_initialized()
     if name == "Scheduling":
@@ -192,6 +193,8 @@ def __getattr__(name: str) -> Any:
         from . import layouts
 
         return getattr(layouts, name)
+    if name == "plans":
+        return importlib.import_module("torch_spyre.plans")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

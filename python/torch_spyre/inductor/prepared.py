@@ -25,8 +25,11 @@ def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
     steps = [_step(op, places, numbers) for op in spec.ops]
     integers = [0] * len(expressions) + constants
     text = (spec.name, list(spec.on_device), integers, len(expressions), len(numbers), temporaries, steps)
-    launch = functools.partial(engine().launch_jobplan, engine().prepare_kernel(text))
-    return _with_numbers(launch, spec.symbols, [*expressions, *numbers]) if spec.symbols else launch
+    launch: Callable[..., None] = functools.partial(engine().launch_jobplan, engine().prepare_kernel(text))
+    if spec.symbols:
+        launch = _with_numbers(launch, spec.symbols, [*expressions, *numbers])
+    launch.spec = spec  # type: ignore[attr-defined]  # for torch_spyre.plans, which writes it down
+    return launch
 
 
 def _with_numbers(launch: Callable[..., None], symbols: tuple[str, ...], expressions: list[str]) -> Callable[..., None]:
