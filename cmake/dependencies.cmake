@@ -42,3 +42,13 @@ if(SPYRE_BUILD_TORCH)
   target_include_directories(spyre::torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
   target_link_libraries(spyre::torch INTERFACE ${TORCH_LIBRARIES})
 endif()
+
+# sees_kineto(SOURCES) — they include the profiler's headers, which are not on torch's path, and whose libfmt is only
+# there as headers. A property of few files: the others keep their precompiled header.
+function(sees_kineto)
+  set_source_files_properties(
+    ${ARGN}
+    PROPERTIES COMPILE_OPTIONS "-isystem;${TORCH_INSTALL_PREFIX}/include/kineto"
+               COMPILE_DEFINITIONS "USE_KINETO;FMT_HEADER_ONLY" SKIP_PRECOMPILE_HEADERS ON
+  )
+endfunction()

@@ -206,5 +206,9 @@ std::string Card::report_json() const { return report_json(state_->spec); }
 std::string Card::report_json(const DeviceSpec& what_if) const {
   return state_->scheduler.report_json(what_if);
 }
+void Card::record_activities(CallerName caller) {
+  state_->scheduler.record_activities(std::move(caller));
+}
+ActivityRecord Card::take_activities() { return state_->scheduler.take_activities(); }
 
 }  // namespace spyre::device_sim

@@ -112,11 +112,13 @@ ModelledSpan Scheduler::price(const Flight& flight) {
 TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, PipelineId pipeline,
                                        Urgency urgency) {
   count(operation, pipeline);
+  const WallSpan call = activities_.begin_call();
   Flight& flight = queues_.push(stream, std::move(operation), pipeline, urgency);
   const Picoseconds wall = anchor();
   const ModelledSpan span = price(flight);
   const TimelinePoint point = queues_.set_modelled(flight, span, clock_.last(stream));
   if (timeline_.on()) timeline_.add_submission(flight, wall);
+  if (activities_.on()) activities_.add(flight, call.ended());
   log(LogChannel::Stream, [&] { return str("submit ", describe(flight)); });
   log(LogChannel::Time, [&] {
     return str(describe(flight), " from ", span.start.count, " to ", span.end.count, " ps");
@@ -175,18 +177,22 @@ void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {
 void Scheduler::synchronize(TimelinePoint point) {
   Lock lock(mutex_);
   queues_.reached(point);  // rejects a point that was never submitted
+  const WallSpan call = activities_.begin_call();
   synchronize_clock(RunEntry::Kind::Synchronize, point);
   wait(point, lock);
   sleep_until_modelled({point.modelled_ps}, lock);
+  if (activities_.on()) activities_.add_wait(point.stream, call.ended());
 }
 
 void Scheduler::synchronize_all() {
   Lock lock(mutex_);
   const std::vector<TimelinePoint> points = last_points();
   const Picoseconds latest = clock_.latest();
+  const WallSpan call = activities_.begin_call();
   synchronize_clock(RunEntry::Kind::SynchronizeAll, {});
   for (const TimelinePoint& point : points) wait(point, lock);
   sleep_until_modelled(latest, lock);
+  if (activities_.on()) activities_.add_wait({}, call.ended());
 }
 
 void Scheduler::sleep_until_modelled(Picoseconds point,
@@ -361,6 +367,16 @@ std::string Scheduler::timeline_json(const TraceOptions& options) const {
 std::string Scheduler::report_json(const DeviceSpec& spec) const {
   const Lock lock(mutex_);
   return timeline_.report(spec);
+}
+
+void Scheduler::record_activities(CallerName caller) {
+  const Lock lock(mutex_);
+  activities_.begin(std::move(caller), clock_.host());
+}
+
+ActivityRecord Scheduler::take_activities() {
+  const Lock lock(mutex_);
+  return activities_.take();
 }
 
 std::size_t Scheduler::worker_count() const {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "activity_log.h"
 #include "queues.h"
 #include "spyre/base/mutex.h"
 #include "spyre/device_sim/card.h"
@@ -59,6 +60,8 @@ class Scheduler {
   void record_timeline(bool on) SPYRE_EXCLUDES(mutex_);
   std::string timeline_json(const TraceOptions& options) const SPYRE_EXCLUDES(mutex_);
   std::string report_json(const DeviceSpec& spec) const SPYRE_EXCLUDES(mutex_);
+  void record_activities(CallerName caller) SPYRE_EXCLUDES(mutex_);
+  ActivityRecord take_activities() SPYRE_EXCLUDES(mutex_);
   std::size_t worker_count() const SPYRE_EXCLUDES(mutex_);
 
  private:
@@ -92,6 +95,7 @@ class Scheduler {
   Queues queues_ SPYRE_GUARDED_BY(mutex_);
   Clock clock_ SPYRE_GUARDED_BY(mutex_);
   Timeline timeline_ SPYRE_GUARDED_BY(mutex_);
+  ActivityLog activities_ SPYRE_GUARDED_BY(mutex_);
   CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
   Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);
   std::size_t sleeping_waiters_ SPYRE_GUARDED_BY(mutex_) = 0, idle_workers_

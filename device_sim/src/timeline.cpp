@@ -14,16 +14,16 @@ std::string name_of_operation(const Flight& flight) {
   return std::string(name.empty() ? name_of(flight.pipeline) : name);
 }
 
-std::uint64_t bytes_of(const Operation& operation) {
-  const Charge charge = charge_of(operation);
-  if (charge.pipeline != PipelineId::Compute) return charge.bytes;
-  return charge.work.bytes_read + charge.work.bytes_written;
-}
-
 }  // namespace
 
 std::uint64_t picoseconds_of(WallSpan::Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count()) * 1000;
+}
+
+std::uint64_t bytes_moved_by(const Operation& operation) {
+  const Charge charge = charge_of(operation);
+  if (charge.pipeline != PipelineId::Compute) return charge.bytes;
+  return charge.work.bytes_read + charge.work.bytes_written;
 }
 
 void Timeline::record(bool on, const Clock& clock) {
@@ -63,7 +63,7 @@ void Timeline::add_wall(const Flight& flight, std::string name, WallSpan span) {
                    .pipeline = flight.pipeline,
                    .point = flight.point,
                    .correlation = flight.operation.correlation,
-                   .bytes = bytes_of(flight.operation),
+                   .bytes = bytes_moved_by(flight.operation),
                    .start_ps = picoseconds_of(span.from - origin_),
                    .length_ps = picoseconds_of(span.to - span.from)});
 }

@@ -19,6 +19,8 @@ struct WallSpan {
   WallSpan ended() const { return {from, Clock::now()}; }
 };
 std::uint64_t picoseconds_of(WallSpan::Clock::duration duration);
+/// What it transfers, or what it reads and writes of device memory.
+std::uint64_t bytes_moved_by(const Operation& operation);
 
 /// A row of wall time: one operation on the thread that ran it.
 struct WallRow {

@@ -12,6 +12,7 @@
 #include "spyre/engine/reduction.h"
 #include "spyre/engine/schema_library.h"
 #include "spyre/engine/shape_rules.h"
+#include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
@@ -44,7 +45,8 @@ Tensor flip(const Tensor& self, c10::IntArrayRef dims) {
                                           .result = view.dtype,
                                           .sizes = as_span(out.sizes()),
                                           .inputs = inputs,
-                                          .output = view_of(out)});
+                                          .output = view_of(out),
+                                          .source = recorded_source(false)});
   return out;
 }
 

@@ -22,6 +22,7 @@
 #include "spyre/engine/pinned_memory.h"
 #include "spyre/engine/recorder.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/source.h"
 #include "spyre/engine/storage.h"
 #include "spyre/engine/tensor.h"
 
@@ -218,7 +219,8 @@ void copy_bytes(lazy::Buffer& source, lazy::Buffer& target, Bytes length) {
                       .result = DType::U8,
                       .sizes = {&count, 1},
                       .inputs = {&input, 1},
-                      .output = {.buffer = &target, .dtype = DType::U8, .strides = {&stride, 1}}});
+                      .output = {.buffer = &target, .dtype = DType::U8, .strides = {&stride, 1}},
+                      .source = recorded_source(false)});
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

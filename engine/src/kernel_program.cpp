@@ -12,6 +12,7 @@
 #include "spyre/base/text.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
@@ -138,9 +139,7 @@ class KernelProgram::Call {
       return {.buffer = &buffer(given.window.buffer), .offset = offset(given.window)};
     return {.bits = given.kind == Kind::Number ? given.number.bits : number(bound, given).bits};
   }
-  static std::uint32_t source(const Bound& bound) {
-    return bound.step->may_fault ? current_source() : 0;
-  }
+  static std::uint32_t source(const Bound& bound) { return recorded_source(bound.step->may_fault); }
 
   void record_unprepared(const Bound& bound) {
     std::array<lazy::Input, kMaxOperands> inputs;
@@ -153,7 +152,8 @@ class KernelProgram::Call {
                                          .sizes = bound.sizes.span(),
                                          .reduced = bound.step->reduced,
                                          .input = view(bound.inputs.front().window),
-                                         .output = view(bound.output)});
+                                         .output = view(bound.output),
+                                         .source = source(bound)});
   }
 
   std::span<const at::Tensor> arguments_;

@@ -10,6 +10,7 @@
 
 #include "spyre/base/error.h"
 #include "spyre/engine/card_numbers.h"
+#include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
 
 // OpenMP's and MKL's own switches, from the libraries that libtorch brings along.
@@ -96,7 +97,7 @@ void record_library_call(lazy::Library call, TensorArguments inputs, TensorArgum
   const auto in = operands(inputs), out = operands(outputs);
   call.inputs = {in.data(), in.size()};
   call.outputs = {out.data(), out.size()};
-  if (call.may_fault) call.source = current_source();
+  call.source = recorded_source(call.may_fault);
   const at::Tensor& first = *outputs.front();
   lazy_device(first).record(current_stream(first.device()), call);
   for (const at::Tensor* output : outputs) round_to_card(*output);

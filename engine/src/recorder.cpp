@@ -12,6 +12,7 @@
 #include "spyre/engine/iota.h"
 #include "spyre/engine/ruling.h"
 #include "spyre/engine/shape_rules.h"
+#include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
 
 namespace spyre::engine {
@@ -60,7 +61,7 @@ class Description {
               .sizes = as_span(out.sizes()),
               .inputs = {inputs_.data(), inputs_.size()},
               .output = view_of(out),
-              .source = op.may_fault ? current_source() : 0,
+              .source = recorded_source(op.may_fault),
               .may_fault = op.may_fault};
   }
   Description(const Description&) = delete;
@@ -167,7 +168,8 @@ void record_iota(const PointwiseOp& op, const Iota& iota, Operands numbers, cons
                                           .result = op.result,
                                           .sizes = as_span(out.sizes()),
                                           .inputs = std::span(inputs).first(numbers.size() + 1),
-                                          .output = view_of(out)});
+                                          .output = view_of(out),
+                                          .source = recorded_source(false)});
 }
 
 at::Tensor pointwise_by_rules(const PointwiseOp& op, Operands operands, ResultLayout layout) {
@@ -234,7 +236,8 @@ at::Tensor reduce(const Reducing& how, const at::Tensor& input, bool keep) {
                                        .sizes = sizes.span(),
                                        .reduced = how.dims,
                                        .input = view_of(input),
-                                       .output = view_under(out, strides.span())});
+                                       .output = view_under(out, strides.span()),
+                                       .source = recorded_source(false)});
   return out;
 }
 

@@ -39,6 +39,7 @@ Runtime::Runtime(const lazy::Settings& settings)
       fallback_policy_(fallback_policy_from_environment()) {
   for (c10::DeviceIndex i = 0; i < device_count(); ++i)
     devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
+  if (profiling()) record_activities();
 }
 
 bool Runtime::in_bad_fork() noexcept { return bad_fork.load(std::memory_order_relaxed); }
@@ -89,6 +90,17 @@ void Runtime::configure(const lazy::Settings& settings) {
   for (const auto& entry : devices_) entry->device.configure(settings);
   isa_.store(settings.isa, std::memory_order_relaxed);
   numerics_.store(settings.numerics, std::memory_order_relaxed);
+}
+
+void Runtime::record_activities() {
+  for (const auto& entry : devices_)
+    entry->device.card().record_activities([] { return recorded_source(false); });
+}
+
+std::vector<device_sim::ActivityRecord> Runtime::take_activities() {
+  std::vector<device_sim::ActivityRecord> records;
+  for (const auto& entry : devices_) records.push_back(entry->device.card().take_activities());
+  return records;
 }
 
 void Runtime::drain_at_exit() noexcept {

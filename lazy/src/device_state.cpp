@@ -184,6 +184,7 @@ void Device::State::launch(StreamState& s, Trace& trace,
     Operation& compute =
         add(device_sim::Compute{step.program, flight.arguments_of(step)}, step.name);
     compute.work = step.work;
+    compute.source = flight.source_of(step);
     // Hazards are between streams; see create_stream.
     if (streams.size() > 1) compute.footprint = flight.footprint_of(step);
   }

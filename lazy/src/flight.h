@@ -44,6 +44,10 @@ class Flight final : public StepMonitor {
   /// Scratch space for what the launcher submits; empty between launches.
   std::vector<device_sim::Operation> operations;
 
+  /// What recorded the step's first node.
+  std::uint32_t source_of(const LaunchStep& step) const {
+    return step.nodes.empty() ? 0 : sources_[step.nodes.front()];
+  }
   /// What a step touches, on the card.
   device_sim::Footprint footprint_of(const LaunchStep& step) const;
   /// The step's argument record in device memory.

@@ -94,6 +94,13 @@ void PanelProgram::run_call(std::size_t stage, const Panel& panel, Launch& launc
   code.call->run_rows(launch.views, {batch, first, first + panel.rows}, prepared, scratch);
 }
 
+Hash128 PanelProgram::identity() const {
+  std::string stages;
+  for (const StageCode& stage : stages_)
+    stages += stage.kernel ? stage.kernel->spec().key() : std::string(stage.call->name());
+  return hash(std::as_bytes(std::span(stages)));
+}
+
 void PanelProgram::run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
                        device_sim::Core& core) const {
   run_monitored(arguments, step_, [&] {

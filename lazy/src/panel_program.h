@@ -29,6 +29,7 @@ class PanelProgram final : public device_sim::Program {
   std::int64_t work_items(std::span<const std::byte> arguments) const override;
   void run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
            device_sim::Core& core) const override;
+  Hash128 identity() const override;
 
   std::size_t base_word(std::size_t stage, std::size_t argument) const {
     return first_words_[stage] + argument;

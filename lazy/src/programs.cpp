@@ -61,6 +61,19 @@ void KernelProgram::run(std::span<const std::byte> arguments, std::int64_t first
                 [&] { kernel_->run(launch_of(arguments), first, last, core.scratchpad.data()); });
 }
 
+Hash128 KernelProgram::identity() const {
+  const std::string key = kernel_->spec().key();
+  return hash(std::as_bytes(std::span(key)));
+}
+
+bool KernelProgram::fills() const {
+  using Kind = kernels::Step::Kind;
+  return std::ranges::all_of(kernel_->spec().steps, [](const kernels::Step& step) {
+    if (step.kind == Kind::Apply) return kernels::op(step.op).info.name == "cast";
+    return step.kind == Kind::Param || step.kind == Kind::Store;
+  });
+}
+
 LibraryProgram::LibraryProgram(std::shared_ptr<const kernels::LibraryCall> call,
                                std::vector<kernels::DeviceView> views, std::uint32_t step)
     : call_(std::move(call)), views_(std::move(views)), step_(step) {}
@@ -78,6 +91,8 @@ void LibraryProgram::run(std::span<const std::byte> arguments, std::int64_t firs
     call_->run(views.get(), first, last, core.scratchpad);
   });
 }
+
+Hash128 LibraryProgram::identity() const { return hash(std::as_bytes(std::span(call_->name()))); }
 
 std::int64_t ZeroFillProgram::work_items(std::span<const std::byte> arguments) const {
   const auto bytes = static_cast<std::int64_t>(words_of(arguments)[kBytesWord]);

@@ -51,6 +51,9 @@ class KernelProgram final : public device_sim::Program {
   std::int64_t work_items(std::span<const std::byte> arguments) const override;
   void run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
            device_sim::Core& core) const override;
+  Hash128 identity() const override;
+  /// One number, stored everywhere.
+  bool fills() const override;
 
   const kernels::Kernel& kernel() const { return *kernel_; }
   std::size_t base_word(std::size_t argument) const { return kHeaderWords + argument; }
@@ -74,6 +77,7 @@ class LibraryProgram final : public device_sim::Program {
   std::int64_t work_items(std::span<const std::byte> arguments) const override;
   void run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
            device_sim::Core& core) const override;
+  Hash128 identity() const override;
 
   const kernels::LibraryCall& call() const { return *call_; }
   std::size_t base_word(std::size_t operand) const { return kHeaderWords + operand; }
@@ -93,6 +97,7 @@ class ZeroFillProgram final : public device_sim::Program {
   std::int64_t work_items(std::span<const std::byte> arguments) const override;
   void run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
            device_sim::Core& core) const override;
+  bool fills() const override { return true; }
 };
 
 }  // namespace spyre::lazy

@@ -60,7 +60,8 @@ void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool
   if (all_written) return;
   const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
   device_sim::HostCallback zero{
-      [this, piece] { std::memset(card.address(piece), 0, piece.length.count); }};
+      .function = [this, piece] { std::memset(card.address(piece), 0, piece.length.count); },
+      .fills = true};
   Operation operation = transfer("zero_fill", std::move(zero), buffer);
   operation.footprint.writes.push_back(piece);
   card.enqueue(s.id(), std::move(operation), urgency);

@@ -4,6 +4,10 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+namespace libkineto {
+class IActivityProfiler;
+}
+
 namespace spyre::python {
 
 /// All null until _C is loaded; then set once. Written and first read under the GIL.
@@ -11,6 +15,7 @@ struct Awake {
   const at::PrivateUse1HooksInterface* hooks = nullptr;
   const c10::impl::DeviceGuardImplInterface* guard = nullptr;
   c10::DeviceAllocator* allocator = nullptr;
+  libkineto::IActivityProfiler* profiler = nullptr;
 };
 
 inline constexpr const char* kAwakeCapsule = "torch_spyre._hooks.awake";

@@ -3,6 +3,7 @@
 
 #include "awake.h"
 #include "bindings.h"
+#include "spyre/engine/activity_profiler.h"
 #include "spyre/engine/allocator.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/hooks.h"
@@ -22,7 +23,8 @@ void take_over() {
   at::setHostAllocator(kSpyre, &engine::pinned_allocator());
   *awake = {.hooks = &engine::hooks(),
             .guard = &engine::device_guard(),
-            .allocator = &engine::device_allocator()};
+            .allocator = &engine::device_allocator(),
+            .profiler = &engine::activity_profiler()};
 }
 
 }  // namespace

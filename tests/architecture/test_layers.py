@@ -11,7 +11,7 @@ from .tree import ROOT, cpp_files, includes, layers, reachable, shown
 ORDER = ["base", "device_sim", "kernels", "lazy", "engine"]
 # Third-party headers, and the only folders that may see them.
 WALLS = {
-    r"(torch|ATen|c10|caffe2)/": {"engine", "python", "benchmarks"},
+    r"(torch|ATen|c10|caffe2)/|libkineto\.h|output_base\.h": {"engine", "python", "benchmarks"},
     r"pybind11/|torch/python\.h|torch/csrc/utils/pybind\.h|Python\.h": {"python"},
     r"asmjit/": {"kernels"},
     r"sleef\.h": {"kernels"},

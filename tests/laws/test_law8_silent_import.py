@@ -52,3 +52,14 @@ def test_the_device_string_is_enough(run_python):
 def test_autoload_can_be_switched_off(run_python):
     child = run_python("import torch; print(hasattr(torch, 'spyre'))", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
     assert child.stdout.strip() == "False"
+
+
+def test_a_profiler_of_the_device_starts_nothing(run_python):
+    code = (
+        "import torch\n"
+        "from torch.profiler import ProfilerActivity, profile\n"
+        "with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]): torch.ones(3) + 1\n"
+        "print(torch.spyre.is_initialized())"
+    )
+    child = run_python(code)
+    assert child.stdout.split()[-1] == "False", child.stderr

@@ -10,5 +10,7 @@ const Awake& wake();
 
 /// Register hooks, guard and allocator that wake the device when a question needs it.
 void register_dormant_device();
+/// The same for torch.profiler, which asks when somebody profiles the device.
+void register_dormant_profiler();
 
 }  // namespace spyre::python

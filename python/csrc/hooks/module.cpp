@@ -12,6 +12,7 @@ PYBIND11_MODULE(_hooks, module) {
       "Tells PyTorch that the spyre device exists; loads the device itself at first use.";
   spyre::python::register_error_types();
   spyre::python::register_dormant_device();
+  spyre::python::register_dormant_profiler();
   spyre::python::bind_formats(module);
   spyre::python::bind_tensor_layout(module);
   spyre::python::bind_copy_nests(module);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "spyre/device_sim/activity.h"
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/memory.h"
 #include "spyre/device_sim/operation.h"
@@ -122,6 +123,11 @@ class Card {
   /// The same run on another card: priced again, not run again. Its division over cores is
   /// planned anew if the number of cores differs.
   std::string report_json(const DeviceSpec& what_if) const;
+
+  /// Records activities for a profiler, from empty. Beside the timeline, which is not touched.
+  void record_activities(CallerName caller);
+  /// What was recorded; recording ends.
+  ActivityRecord take_activities();
 
  private:
   struct State;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "spyre/base/hash.h"
 #include "spyre/base/ids.h"
 #include "spyre/device_sim/piece.h"
 
@@ -88,6 +89,11 @@ class Program {
   virtual std::int64_t work_items(std::span<const std::byte> arguments) const = 0;
   virtual void run(std::span<const std::byte> arguments, std::int64_t first, std::int64_t last,
                    Core& core) const = 0;
+  // For profilers, who ask once a launch.
+  /// Tells programs of one name apart, on any machine alike.
+  virtual Hash128 identity() const { return {}; }
+  /// Whether all it does is to set memory to one value.
+  virtual bool fills() const { return false; }
 };
 
 /// Host memory -> device memory. The source must stay valid until done (`keep_alive` may own it).
@@ -118,6 +124,7 @@ struct Compute {
 /// Runs a function on the host-callback pool.
 struct HostCallback {
   std::function<void()> function = {};
+  bool fills = false;  // sets device memory to one value, for profilers
 };
 
 struct Operation {
@@ -125,7 +132,8 @@ struct Operation {
   std::string_view name = {};  // static or owned by what the operation keeps alive
   Footprint footprint = {};    // H2D and D2H: derived from their pieces if left empty
   Work work = {};
-  std::uint64_t correlation = 0;  // ties timeline rows to the recording op
+  std::uint64_t correlation = 0;  // the launch that it belongs to
+  std::uint32_t source = 0;       // what recorded it, in its submitter's numbers
   std::shared_ptr<const void> keep_alive =
       {};  // released when the operation is done, before its point is reached
   /// Waits for all earlier operations of its stream. Without it, it may overtake those on other

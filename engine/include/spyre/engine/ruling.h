@@ -10,6 +10,7 @@
 #include "spyre/engine/call_key.h"
 #include "spyre/engine/number_rule.h"
 #include "spyre/engine/recorder.h"
+#include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
 #include "spyre/lazy/prepared_pointwise.h"
 
@@ -47,7 +48,7 @@ class Ruling {
   std::span<const lazy::PreparedOperand> used(const Inputs& inputs) const {
     return std::span(inputs).first(count_);
   }
-  std::uint32_t source() const { return op_.may_fault ? current_source() : 0; }
+  std::uint32_t source() const { return recorded_source(op_.may_fault); }
 
   PointwiseOp op_;
   const kernels::OpInfo* info_;

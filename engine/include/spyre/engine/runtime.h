@@ -61,6 +61,10 @@ class Runtime {
   }
   FallbackCounter& fallbacks() { return fallbacks_; }
 
+  /// For a profiler: from here on every card records what it does, until it is taken. By card.
+  void record_activities();
+  std::vector<device_sim::ActivityRecord> take_activities();
+
   /// Waits for all work; pending faults are printed, not thrown: for the end of the process.
   void drain_at_exit() noexcept;
 

@@ -45,7 +45,4 @@ class TensorMold {
   std::size_t bytes_;
 };
 
-/// The interned Python line that is executing now, 0 if unknown. Costs a frame look-up: only for ops that can fault.
-std::uint32_t current_source();
-
 }  // namespace spyre::engine
