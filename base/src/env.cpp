@@ -70,13 +70,20 @@ constexpr std::array kTable{
            "fills fresh, freed and padding bytes of device memory with NaN"},
     EnvRow{Env::DowncastWarn, Choice, "TORCH_SPYRE_DOWNCAST_WARN", "1", "0|1", "0",
            "with SPYRE_NUMERICS=card: warns once that int64 is kept as int32"},
+    EnvRow{Env::CompilePasses, Text, "SPYRE_COMPILE_PASSES", "", "-pass,...",
+           "-stickify,-core_division",
+           "torch.compile: switches passes over a kernel's description off"},
+    EnvRow{Env::LxPlanning, Choice, "LX_PLANNING", "0", "0|1", "1",
+           "torch.compile: describes which of a kernel's temporaries stay in scratchpads"},
+    EnvRow{Env::CompileFallback, Choice, "SPYRE_COMPILE_FALLBACK", "0", "0|1", "1",
+           "torch.compile: what has no operations runs eagerly, with a warning and a count"},
 };
 
 constexpr bool rows_stand_in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].variable != static_cast<Env>(i)) return false;
   }
-  return kTable.back().variable == Env::DowncastWarn;
+  return kTable.back().variable == Env::CompileFallback;
 }
 static_assert(rows_stand_in_order());
 

@@ -7,6 +7,7 @@
 #include "access.h"
 #include "spyre/kernels/kernel.h"
 #include "spyre/lazy/iteration_space.h"
+#include "spyre/lazy/scratchpad_plan.h"
 
 namespace spyre::lazy {
 namespace {
@@ -15,7 +16,6 @@ constexpr std::int64_t kPanelRows = 96;          // about what a product needs t
 constexpr std::int64_t kLeastRows = 24;          // fewer read the right operands too often
 constexpr std::int64_t kEnoughPanels = 8;        // fewer leave cores idle,
 constexpr std::uint64_t kTinyMacs = 1ULL << 20;  // unless one core runs it all anyway
-constexpr Bytes kAlignment = 64_B;
 
 /// A product that can be computed some rows at a time; a panel never spans two matrices, so one row each is not enough.
 bool has_panels(const Graph& graph, const Group& group) {
@@ -221,11 +221,17 @@ bool ChainDraft::fit_panel(Bytes scratchpad, Chain& chain) const {
                      small = (chain.rows.back() + wanted - 1) / wanted;
   chain.panel_rows = std::clamp(small, std::min(kLeastRows, chain.panel_rows), chain.panel_rows);
   chain.panel_rows = (chain.rows.back() + chain.panels_per_run() - 1) / chain.panels_per_run();
-  for (Chain::Resident& r : chain.residents) {
-    r.offset = chain.resident_bytes.count;
-    chain.resident_bytes +=
-        Bytes{static_cast<std::uint64_t>(r.row_bytes * chain.panel_rows)}.rounded_up(kAlignment);
+  // All of them live as long as the panel does.
+  std::vector<ScratchpadTenant> tenants;
+  for (const Chain::Resident& r : chain.residents)
+    tenants.push_back({Bytes{static_cast<std::uint64_t>(r.row_bytes * chain.panel_rows)}});
+  const std::uint64_t kept = chain.resident_bytes.count;
+  const ScratchpadPlan plan = plan_scratchpad(tenants, scratchpad);
+  for (std::size_t i = 0; i < tenants.size(); ++i) {
+    if (!plan.offsets[i]) return false;
+    chain.residents[i].offset = kept + *plan.offsets[i];
   }
+  chain.resident_bytes += plan.used;
   return true;
 }
 

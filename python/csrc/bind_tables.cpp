@@ -1,6 +1,7 @@
 // python/csrc/bind_tables.cpp — the tables that docs and tests are derived from.
 #include "bindings.h"
 #include "spyre/base/env.h"
+#include "spyre/base/text.h"
 #include "spyre/engine/runtime.h"
 #include "spyre/engine/schema_library.h"
 #include "spyre/kernels/op.h"
@@ -65,19 +66,29 @@ py::list environment_table() {
   return rows;
 }
 
-/// Of the running card, or what the environment describes.
+py::object environment_value(const std::string& name) {
+  for (const EnvRow& row : env_table()) {
+    if (row.name != name) continue;
+    if (row.grammar == "0|1") return py::bool_(env_switch(row.variable));
+    if (row.kind == EnvRow::Kind::Text) return py::str(env_text(row.variable));
+  }
+  throw InvalidArgument(str("environment_value: no text or switch is called ", name));
+}
+
+}  // namespace
+
 device_sim::DeviceSpec current_spec() {
   engine::Runtime* runtime = engine::Runtime::running();
   return runtime != nullptr ? runtime->device(-1).card().spec()
                             : device_sim::device_spec_from_environment();
 }
 
-}  // namespace
-
 void bind_tables(py::module_& module) {
   module.def("op_table", &op_table, "Every pointwise op: names, types, error bound, meaning.");
   module.def("library_table", &library_table,
              "Every operator that runs as a library operation by its schema alone.");
+  module.def("environment_value", &environment_value, py::arg("name"),
+             "What a text or a switch is set to, or its default.");
   module.def("environment_table", &environment_table, "Every environment variable.");
   module.def(
       "device_spec_json", [] { return device_sim::to_json(current_spec()); },

@@ -2,6 +2,8 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include "spyre/device_sim/device_spec.h"
+
 namespace spyre::python {
 
 void bind_runtime(pybind11::module_& module);  // start, devices, streams, memory
@@ -13,6 +15,10 @@ void bind_stats(pybind11::module_& module);
 void bind_timeline(pybind11::module_& module);
 void bind_layouts(pybind11::module_& module);  // tensors in the card's layouts
 void bind_tables(pybind11::module_& module);   // ops, environment, card
+void bind_planners(pybind11::module_& module);
+
+/// Of the running card, or what the environment describes.
+device_sim::DeviceSpec current_spec();
 
 /// Errors of ours and of c10 keep their Python types on the way out of bindings.
 void register_error_types();

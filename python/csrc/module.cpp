@@ -44,6 +44,7 @@ PYBIND11_MODULE(_C, module) {
   bind_stats(module);
   bind_timeline(module);
   bind_tables(module);
+  bind_planners(module);
   bind_layouts(module);
   take_over();
 }

@@ -6,6 +6,7 @@ import re
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 from torch_spyre import _C
 from torch_spyre.inductor import loop_program
 
@@ -23,6 +24,17 @@ def test_unsupported_loops_name_operator_line_and_remedy(monkeypatch) -> None:
     assert "aten.erf.default" in message
     assert "test_errors.py" in message
     assert "torch._dynamo.disable" in message
+
+
+def test_unsupported_loops_run_eagerly_if_asked(monkeypatch) -> None:
+    monkeypatch.setattr(loop_program, "row_for", lambda *_: None)
+    monkeypatch.setenv("SPYRE_COMPILE_FALLBACK", "1")
+    x = torch.randn(8, device="spyre")
+    counters.clear()
+    with pytest.warns(UserWarning, match="runs eagerly"):
+        found = torch.compile(without_erf)(x)
+    assert torch.equal(found.cpu(), without_erf(x).cpu())
+    assert counters["spyre"]["compile_fallbacks"] == 1
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+from torch._dynamo.exc import SkipFrame
+from torch._dynamo.utils import counters
+
+from .. import _C
 
 
 class UnsupportedError(NotImplementedError):
     """A loop that has no program over the op table. Raised while a graph is compiled."""
 
 
-def unsupported(what: str, node: Any) -> UnsupportedError:
-    """The error for a scheduler node: what it is, where it comes from, what to do."""
-    return UnsupportedError(
-        f"torch.compile on spyre: {what}, in {node.get_name()} ({_origins(node)}); line:\n{_source(node)}\n"
-        "run this part eagerly: put it behind torch._dynamo.disable, or use torch.compile(backend='aot_eager')"
-    )
+def unsupported(what: str, node: Any) -> Exception:
+    """The error for a scheduler node: what it is, where it comes from, what to do. With SPYRE_COMPILE_FALLBACK=1, what
+    makes Dynamo run the function eagerly, with a warning and counted in torch._dynamo.utils.counters["spyre"]."""
+    message = f"torch.compile on spyre: {what}, in {node.get_name()} ({_origins(node)}); line:\n{_source(node)}\n"
+    if not _C.environment_value("SPYRE_COMPILE_FALLBACK"):
+        return UnsupportedError(
+            f"{message}run this part eagerly: put it behind torch._dynamo.disable, or use "
+            "torch.compile(backend='aot_eager'), or set SPYRE_COMPILE_FALLBACK=1"
+        )
+    warnings.warn(f"{message}the function that it is in runs eagerly", stacklevel=2)
+    counters["spyre"]["compile_fallbacks"] += 1
+    return SkipFrame(message)
 
 
 def _origins(node: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._inductor.custom_graph_pass import CustomGraphModulePass
 
+from .dump import dump_graph
 from .op_names import NATIVE_TYPES, aten_overloads
 
 # Operators that Inductor turns into loops without a row in the op table.
@@ -32,14 +33,15 @@ class LibrarySteps(CustomGraphModulePass):
     """Marks nodes for Inductor's own fallback, just before lowering."""
 
     def __call__(self, gm: torch.fx.GraphModule) -> None:
-        for node in gm.graph.nodes:
-            if node.op == "call_function" and stays_a_call(node):
-                node.meta["should_fallback"] = True
+        stays = [node for node in gm.graph.nodes if node.op == "call_function" and stays_a_call(node)]
+        for node in stays:
+            node.meta["should_fallback"] = True
+        dump_graph(gm, stays)
 
     def uuid(self) -> str:
         """Compiled graphs on disk are of this choice."""
         here = pathlib.Path(__file__).parent
-        text = b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))
+        text = b"".join(path.read_bytes() for path in sorted(here.rglob("*.py")))
         return hashlib.sha256(text).hexdigest()
 
 

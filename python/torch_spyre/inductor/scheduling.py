@@ -58,7 +58,7 @@ class SpyreScheduling(BaseScheduling):
         wrapper = V.graph.wrapper_code
         name = f"spyre_{get_fused_kernel_name(nodes, 'original_aten')}_{wrapper.next_kernel_suffix()}"
         spec = kernel_spec(name, nodes)
-        dump_kernel(spec)
+        dump_kernel(spec, nodes)
         wrapper.define_kernel(name, f"prepare_kernel({spec.source()})", gpu=False)
         self.codegen_comment(nodes, name)
         wrapper.writeline(f"{name}({', '.join((*spec.arguments, *spec.symbols))})")

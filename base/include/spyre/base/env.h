@@ -37,6 +37,9 @@ enum class Env : std::uint8_t {
   Clock,
   Poison,
   DowncastWarn,
+  CompilePasses,
+  LxPlanning,
+  CompileFallback,
 };
 
 struct EnvRow {

@@ -1,0 +1,77 @@
+"""A KernelSpec with its sizes filled in: where the passes begin. Every buffer lies as the card itself would choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ..kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg
+from .program import Access, Buffer, CardOp, CardProgram, FixedTiledLayout, Number
+
+#: Size and strides of an argument.
+Shape = tuple[Sequence[int], Sequence[int]]
+
+
+def card_program(spec: KernelSpec, symbols: Mapping[str, int], shapes: Mapping[str, Shape]) -> CardProgram:
+    """`symbols`: what the kernel's symbols stand for; `shapes`: of its arguments that are on the device."""
+    names = {**symbols, "math": math}
+
+    def number(extent: Extent) -> int:
+        return extent if isinstance(extent, int) else int(eval(extent, dict(names)))
+
+    def access(arg: TensorArg) -> Access:
+        return Access(arg.buffer, number(arg.offset), tuple(map(number, arg.strides)))
+
+    def operand(arg: Arg) -> Access | Number:
+        if isinstance(arg, TensorArg):
+            return access(arg)
+        if isinstance(arg, ConstantArg):
+            return Number(arg.value)
+        if isinstance(arg, SizeArg):
+            return Number(arg.expression)
+        if isinstance(arg, HostArg):
+            return Number(spec.arguments[arg.buffer])
+        assert isinstance(arg, IotaArg)
+        return Number("iota")
+
+    def card_op(op: OpSpec) -> CardOp:
+        loops = tuple(map(number, op.iteration_space))
+        inputs = [operand(arg) for arg in op.args]
+        return CardOp(op.op, op.compute, loops, op.reduced, inputs, access(op.output), (1,) * len(loops))
+
+    ops = [card_op(op) for op in spec.ops]
+    buffers = [_argument(spec, place, shapes) for place in range(len(spec.arguments))]
+    for temporary in spec.temporaries:
+        size = [number(extent) for extent in temporary.sizes]
+        place = len(buffers)
+        shape = _as_first_written(place, ops, size)
+        buffers.append(
+            Buffer(f"%{place - len(spec.arguments)}", FixedTiledLayout.own_choice(temporary.dtype, *shape), True)
+        )
+    return CardProgram(spec.name, dict(symbols), buffers, ops)
+
+
+def _argument(spec: KernelSpec, place: int, shapes: Mapping[str, Shape]) -> Buffer:
+    name = spec.arguments[place]
+    dtypes = [arg.dtype for op in spec.ops for arg in (*op.args, op.output)
+              if isinstance(arg, TensorArg) and arg.buffer == place]  # fmt: skip
+    size, stride = shapes.get(name, ((), ()))
+    return Buffer(name, FixedTiledLayout.own_choice(dtypes[0] if dtypes else "float32", size, stride), False)
+
+
+def _as_first_written(place: int, ops: Sequence[CardOp], size: Sequence[int]) -> Shape:
+    """A temporary's dimensions are the loops of the operation that writes it first, as far as they walk it."""
+    op = next((op for op in ops if op.output.buffer == place), None)
+    if op is None:
+        return size, _dense(size)
+    dims = sorted(((stride, extent) for extent, stride in zip(op.loops, op.output.strides, strict=True)
+                   if stride != 0), reverse=True)  # fmt: skip
+    whole = math.prod(extent for _, extent in dims) == math.prod(size)
+    return ([e for _, e in dims], [s for s, _ in dims]) if whole else (size, _dense(size))
+
+
+def _dense(size: Sequence[int]) -> list[int]:
+    strides = [1] * len(size)
+    for dim in range(len(size) - 1, 0, -1):
+        strides[dim - 1] = strides[dim] * size[dim]
+    return strides
