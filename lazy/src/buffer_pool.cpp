@@ -51,13 +51,17 @@ void BufferPool::end(Buffer& buffer) {
 
 // Nobody else can reach the buffer, so no lock is needed; the card has its own. Sticks come back as
 // buffers of their own.
-void BufferPool::clean(Buffer& buffer) noexcept {
-  if (!buffer.memory_.empty())
-    device_.card().free(std::exchange(buffer.memory_, device_sim::Allocation{}));
-  if (buffer.is_tiled()) [[unlikely]]
-    buffer.tiled_.reset();
+inline void BufferPool::clean(Buffer& buffer) noexcept {
+  if (!buffer.memory_.empty() || buffer.is_tiled()) [[unlikely]]
+    drop_content(buffer);  // most are promised, and never needed
   buffer.trace_serial_ = 0;
   buffer.spoiled_.store(Spoiled::No, std::memory_order_relaxed);
+}
+
+void BufferPool::drop_content(Buffer& buffer) noexcept {
+  if (!buffer.memory_.empty())
+    device_.card().free(std::exchange(buffer.memory_, device_sim::Allocation{}));
+  buffer.tiled_.reset();
 }
 
 void BufferPool::give_back(Buffer& buffer) noexcept {

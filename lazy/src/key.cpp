@@ -19,11 +19,16 @@ class Comparison {
         equal_ && (values.empty() || std::memcmp(at_, values.data(), values.size_bytes()) == 0);
     at_ += values.size_bytes();
   }
-  void expect(std::uint64_t value) {
-    std::uint64_t stored;
-    std::memcpy(&stored, at_, sizeof stored);
-    equal_ = equal_ && stored == value;
-    at_ += sizeof stored;
+  /// Words that are computed one after the other, all of them before anything is decided.
+  template <class Word> void expect_each(std::size_t count, Word&& word) {
+    std::uint64_t differing = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t stored;
+      std::memcpy(&stored, at_ + i * sizeof stored, sizeof stored);
+      differing |= stored ^ word(i);
+    }
+    equal_ = equal_ && differing == 0;
+    at_ += count * sizeof(std::uint64_t);
   }
   bool equal() const { return equal_; }
 
@@ -83,7 +88,9 @@ bool KeyBuilder::is_key(std::span<const std::byte> key, const Trace& trace,
   same.expect(trace.wide());
   same.expect(trace.attributes());
   same.expect(trace.geometries().words());
-  for (const BufferUse& use : buffers) same.expect(packed(facts_of(*use.buffer, trace.serial())));
+  same.expect_each(buffers.size(), [&, serial = trace.serial()](std::size_t b) {
+    return packed(facts_of(*buffers[b].buffer, serial));
+  });
   same.expect(settings);
   return same.equal();
 }
