@@ -79,7 +79,7 @@ CoreArray::CoreArray(const DeviceSpec& spec)
     : cores_(spec.cores),
       threads_(thread_count(spec)),
       scratchpad_bytes_(spec.scratchpad.rounded_up({kScratchpadAlignment})),
-      scratchpads_(scratchpad_bytes_ * (static_cast<std::uint64_t>(threads_) + 1)),
+      scratchpads_(scratchpad_bytes_ * (static_cast<std::uint64_t>(threads_) + 1), Pages::Small),
       arena_(threads_) {
   // TBB caps threads at the number of processors, and complains, unless it is told that we mean it.
   if (threads_ > tbb::info::default_concurrency())

@@ -14,7 +14,7 @@
 
 namespace spyre::device_sim {
 
-HostMapping::HostMapping(Bytes length) : mapped_(length + kHugePage), length_(length) {
+HostMapping::HostMapping(Bytes length, Pages pages) : mapped_(length + kHugePage), length_(length) {
   mapping_ = mmap(nullptr, mapped_.count, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED)
@@ -22,7 +22,8 @@ HostMapping::HostMapping(Bytes length) : mapped_(length + kHugePage), length_(le
                                 "; try a smaller SPYRE_DEVICE_MEMORY"));
   const auto begin = Bytes{std::bit_cast<std::uintptr_t>(mapping_)};
   data_ = static_cast<std::byte*>(mapping_) + (begin.rounded_up(kHugePage) - begin).count;
-  madvise(data_, length_.count, MADV_HUGEPAGE);  // a hint: small pages work as well
+  // A hint: either works.
+  madvise(data_, length_.count, pages == Pages::Huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 HostMapping::HostMapping(HostMapping&& other) noexcept

@@ -1,6 +1,7 @@
 // spyre/device_sim/host_memory.h — host address space that plays device memory.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "spyre/base/bytes.h"
 
@@ -9,11 +10,14 @@ namespace spyre::device_sim {
 /// Transparent huge pages have this size; mappings start at a multiple of it.
 inline constexpr Bytes kHugePage = 2_MiB;
 
-/// An anonymous mapping without reserved swap; huge pages are asked for. Owns it. Immutable.
+enum class Pages : std::uint8_t { Huge, Small };
+
+/// An anonymous mapping without reserved swap. Huge pages cost the least to touch and to address,
+/// small ones make no more resident than is touched. Owns it. Immutable.
 class HostMapping {
  public:
   /// Throws OutOfDeviceMemory if there is no address space.
-  explicit HostMapping(Bytes length);
+  explicit HostMapping(Bytes length, Pages pages = Pages::Huge);
   ~HostMapping();
   HostMapping(HostMapping&& other) noexcept;
   HostMapping& operator=(HostMapping&&) = delete;

@@ -1,0 +1,69 @@
+"""Runs one row of the benchmarks over and over, for profilers, and says which mappings of the process it made grow.
+
+python tools/steady_row.py "training step, 32-64-10, batch 16, Adam"
+python tools/steady_row.py --device cpu "decode with a growing cache, 4 layers of 256, one token"
+perf record -D 6000 -F 2000 python tools/steady_row.py --seconds 12 "training step, 32-64-10, batch 16, Adam"
+perf report --no-children --sort dso
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.places import SpyrePlace, TorchPlace
+from benchmarks.rows import find
+
+HEADER = re.compile(r"^[0-9a-f]+-[0-9a-f]+ (?:\S+ ){4}\s*(.*)$")
+SHOWN = 6  # mappings
+
+
+def resident_kilobytes() -> Counter[str]:
+    """By the file that is mapped; "anonymous" holds device memory among others."""
+    resident: Counter[str] = Counter()
+    mapping = ""
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if header := HEADER.match(line):
+            mapping = Path(header[1]).name or "anonymous"
+        elif line.startswith("Rss:"):
+            resident[mapping] += int(line.split()[1])
+    return resident
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("row")
+    parser.add_argument("--device", choices=("spyre", "cpu"), default="spyre")
+    parser.add_argument("--seconds", type=float, default=3.0)
+    arguments = parser.parse_args()
+    torch.set_num_threads(2)
+    place = SpyrePlace() if arguments.device == "spyre" else TorchPlace("cpu")
+    place.start()
+    before = resident_kilobytes()
+    step = find(arguments.row).build(place)
+    steps, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < arguments.seconds:
+        held = step()
+        place.wait(held)
+        del held
+        steps += 1
+    grown = resident_kilobytes() - before
+    print(f"{arguments.device}: {elapsed / steps * 1e6:.0f} us a step, {steps} steps")
+    print(f"  {sum(grown.values()) / 1024:.1f} MiB more than before the row was built")
+    for name, kilobytes in grown.most_common(SHOWN):
+        print(f"  {kilobytes / 1024:8.1f}  {name}")
+    if isinstance(place, SpyrePlace):
+        plans = torch.spyre.stats()["plan_cache"]
+        print(f"  plans: {plans['entries']}, {plans['bytes'] / 2**20:.1f} MiB")
+
+
+if __name__ == "__main__":
+    main()
