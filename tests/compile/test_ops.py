@@ -135,6 +135,12 @@ def test_long_reductions_stay_whole(compiled: bool) -> None:
         assert_same_bits(lambda x: (x.sum(), x.mean(), x.amax(), x.sum(0)), numbers(64, 48, 32))
 
 
+def test_sums_of_one_negative_zero() -> None:
+    assert_same_bits(
+        lambda x: (1 / x.sum(0), 1 / x.sum((0, 1)), 1 / x[0, 0, 0].sum(), 1 / x.mean(0)), -torch.zeros(1, 1, 3)
+    )
+
+
 def test_arguments_change_in_place() -> None:
     def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         x.add_(1).mul_(y)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch._inductor import config, ir, lowering
 from torch._inductor.utils import sympy_product
-from torch._inductor.virtualized import ops
+from torch._inductor.virtualized import V, ops
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND
 
 aten = torch.ops.aten
@@ -35,9 +35,8 @@ _REDUCTIONS = (
     aten.argmin.default,
     aten.prod.default,
     aten.prod.dim_int,
-    aten.sum.default,
-    aten.sum.dim_IntList,
 )
+_SUMS = (aten.sum.default, aten.sum.dim_IntList)
 
 _own: dict[Any, Callable[..., Any]] = {}
 
@@ -48,6 +47,8 @@ def register_lowerings() -> None:
         _offer(op, lowering.fallback_handler(op, add_to_fallback_set=False))
     for op in _REDUCTIONS:
         _offer(op, _whole(lowering.lowerings[op]))
+    for op in _SUMS:
+        _offer(op, _from_zero(_whole(lowering.lowerings[op])))
     _offer(aten.clone.default, _realized(lowering.lowerings[aten.clone.default]))
     for op in (aten.div.Tensor, aten.mean.default, aten.mean.dim):
         _offer(op, _own[op])
@@ -65,6 +66,19 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     def lower(*args: Any, **kwargs: Any) -> Any:
         with config.patch(unroll_reductions_threshold=1, split_reductions=False):
             return function(*args, **kwargs)
+
+    return lower
+
+
+def _from_zero(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A sum of one element begins with zero, too, which no negative zero survives; Inductor takes the element."""
+
+    def lower(x: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        result = function(x, axis, *args, **kwargs)
+        sizes = [x.get_size()[dim] for dim in lowering._validate_reduction_axis(x, axis)]
+        if result.get_dtype().is_floating_point and V.graph.sizevars.statically_known_equals(sympy_product(sizes), 1):
+            return lowering.lowerings[aten.add.Tensor](result, 0.0)
+        return result
 
     return lower
 
@@ -96,9 +110,8 @@ def _mean(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype 
     """Divides the sum before it is rounded, as eager code does."""
     sizes = x.get_size()
     result = dtype or x.get_dtype()
-    total = _whole(lowering.make_reduction("sum", override_return_dtype=torch.float64))(
-        lowering.to_dtype(x, result), dim, keepdim
-    )
+    summed = _from_zero(_whole(lowering.make_reduction("sum", override_return_dtype=torch.float64)))
+    total = summed(lowering.to_dtype(x, result), dim, keepdim)
     reduced = lowering._validate_reduction_axis(x, dim)
     number = ir.IndexingConstant(
         index=sympy_product(sizes[d] for d in reduced), dtype=torch.float64, device=x.get_device()
