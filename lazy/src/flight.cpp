@@ -63,7 +63,6 @@ class Reservation {
 
 Flight::~Flight() {
   if (!argument_memory_.empty()) card_.free(argument_memory_);
-  if (!arena_.empty()) card_.free(arena_);
 }
 
 void Flight::reserve_arguments(std::size_t words) {
@@ -75,18 +74,21 @@ void Flight::reserve_arguments(std::size_t words) {
       {.size = {std::bit_ceil(needed.count)}, .type = device_sim::MemoryType::Program});
 }
 
+std::shared_ptr<Arena> Flight::arena_for(Bytes size) const {
+  if (size == Bytes{}) return arena_;
+  if (arena_ && arena_->size() >= size) return arena_;
+  if (size > kKeptArena)
+    if (std::shared_ptr<Arena> latest = latest_arena_.lock(); latest && latest->size() >= size)
+      return latest;
+  return std::make_shared<Arena>(card_, size);
+}
+
 void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace) {
   reserve_arguments(plan->image.size());
   Reservation reservation(card_, taken_);
   const std::span<const BufferUse> buffers = trace.buffers();
   places_.resize(buffers.size());
-  device_sim::Piece arena;
-  if (plan->arena > arena_.length) {
-    if (!arena_.empty()) card_.free(std::exchange(arena_, {}));
-    arena = reservation.take(arena_, plan->arena).pieces.front();
-  } else if (!arena_.empty()) {
-    arena = arena_.pieces.front();
-  }
+  std::shared_ptr<Arena> arena = arena_for(plan->arena);
   for (const std::uint32_t b : plan->placed) {
     Buffer& buffer = *buffers[b].buffer;
     const Placement& placement = plan->placements[b];
@@ -104,11 +106,14 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
         places_[b] = BufferAccess::piece(*buffers[placement.donor].buffer, {}, buffer.size());
         break;
       case Placement::Kind::Arena:
-        places_[b] = {arena.region, arena.offset + Bytes{placement.offset}, buffer.size()};
+        places_[b] = {arena->piece().region, arena->piece().offset + Bytes{placement.offset},
+                      buffer.size()};
         break;
     }
   }
   reservation.keep();
+  arena_ = std::move(arena);
+  if (arena_ && arena_->size() > kKeptArena) latest_arena_ = arena_;
   for (const std::uint32_t b : plan->placed)
     if (plan->placements[b].kind == Placement::Kind::Donated)
       BufferAccess::memory(*buffers[b].buffer) =
@@ -209,7 +214,7 @@ void Flight::finish() noexcept {
   params_.clear();
   sources_.clear();
   plan_.reset();
-  if (arena_.length > kKeptArena) card_.free(std::exchange(arena_, {}));
+  if (arena_ && arena_->size() > kKeptArena) arena_.reset();
 }
 
 }  // namespace spyre::lazy

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "arena.h"
 #include "buffer_pool.h"
 #include "programs.h"
 #include "spyre/device_sim/card.h"
@@ -27,8 +28,8 @@ struct alignas(std::max_align_t) HandleSpace {
 /// device's lock; then owned by the card until `last` is reached; then free.
 class Flight final : public StepMonitor {
  public:
-  Flight(device_sim::Card& card, BufferPool& buffers, StreamFaults& faults)
-      : card_(card), pool_(buffers), faults_(faults) {}
+  Flight(device_sim::Card& card, BufferPool& buffers, StreamFaults& faults, LatestArena& latest)
+      : card_(card), pool_(buffers), faults_(faults), latest_arena_(latest) {}
   ~Flight();
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
@@ -65,6 +66,8 @@ class Flight final : public StepMonitor {
 
  private:
   void reserve_arguments(std::size_t words);
+  /// Of at least that size; null if none is needed.
+  std::shared_ptr<Arena> arena_for(Bytes size) const;
   void finish() noexcept;
   void call_off(std::vector<bool> spoiled, std::size_t first_step);
   device_sim::Piece part(const Touch& touch) const;
@@ -72,8 +75,10 @@ class Flight final : public StepMonitor {
   device_sim::Card& card_;
   BufferPool& pool_;
   StreamFaults& faults_;
+  LatestArena& latest_arena_;         // of the stream; guarded by the device's lock
   std::vector<std::uint64_t> image_;  // pinned: the source of the argument transfer
-  device_sim::Allocation argument_memory_, arena_;
+  device_sim::Allocation argument_memory_;
+  std::shared_ptr<Arena> arena_;  // a small one stays from launch to launch
   std::shared_ptr<const LaunchPlan> plan_;
   std::vector<std::pair<device_sim::Allocation*, device_sim::Allocation>> taken_;  // scratch
   std::vector<device_sim::Piece> places_;  // per buffer; of the placed ones only

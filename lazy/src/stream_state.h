@@ -24,7 +24,7 @@ struct StreamState {
 
   StreamState(StreamId id, device_sim::Card& card, BufferPool& buffers)
       : finished(id, true), trace(id) {
-    for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, buffers, faults);
+    for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, buffers, faults, arena);
   }
 
   StreamId id() const { return trace.stream(); }
@@ -49,7 +49,8 @@ struct StreamState {
   Trace finished;
   Trace trace;
   StepDetector steps;
-  CacheHint last_plan;         // of the trace that was launched last
+  CacheHint last_plan;  // of the trace that was launched last
+  LatestArena arena;
   std::deque<Flight> flights;  // a ring of kFlights
   std::uint64_t launches = 0;
   std::array<device_sim::TimelinePoint, kTransfers> transfers{};
