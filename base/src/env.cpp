@@ -77,13 +77,15 @@ constexpr std::array kTable{
            "torch.compile: describes which of a kernel's temporaries stay in scratchpads"},
     EnvRow{Env::CompileFallback, Choice, "SPYRE_COMPILE_FALLBACK", "0", "0|1", "1",
            "torch.compile: what has no operations runs eagerly, with a warning and a count"},
+    EnvRow{Env::Metrics, Text, "SPYRE_METRICS", "/dev/shm", "directory, or off", "off",
+           "where running processes keep their counters for spyre-smi: a file system in memory"},
 };
 
 constexpr bool rows_stand_in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].variable != static_cast<Env>(i)) return false;
   }
-  return kTable.back().variable == Env::CompileFallback;
+  return kTable.back().variable == Env::Metrics;
 }
 static_assert(rows_stand_in_order());
 

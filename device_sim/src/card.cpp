@@ -206,6 +206,10 @@ std::string Card::report_json() const { return report_json(state_->spec); }
 std::string Card::report_json(const DeviceSpec& what_if) const {
   return state_->scheduler.report_json(what_if);
 }
+void Card::publish(Meters& meters) {
+  state_->scheduler.publish(meters);
+  state_->memory.publish(meters);
+}
 void Card::record_activities(CallerName caller) {
   state_->scheduler.record_activities(std::move(caller));
 }

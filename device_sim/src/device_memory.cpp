@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "metering.h"
 #include "spyre/base/error.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
@@ -209,6 +210,17 @@ void DeviceMemory::free(const Allocation& allocation) {
   stats_.pieces -= allocation.pieces.size();
   ++stats_.frees;
   --stats_.live;
+  show_state();
+}
+
+void DeviceMemory::publish(Meters& meters) {
+  const Lock lock(mutex_);
+  meters_ = &meters;
+  show_state();
+}
+
+void DeviceMemory::show_state() const {
+  if (meters_ != nullptr) meter(*meters_, stats_, reserved());
 }
 
 void DeviceMemory::note_allocation(const Allocation& allocation) {
@@ -228,6 +240,7 @@ void DeviceMemory::note_allocation(const Allocation& allocation) {
   stats_.pieces += allocation.pieces.size();
   ++stats_.allocations;
   stats_.peak_live = std::max(stats_.peak_live, ++stats_.live);
+  show_state();
 }
 
 void DeviceMemory::poison(const Piece& piece) const {

@@ -7,6 +7,7 @@
 #include "spyre/base/mutex.h"
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/memory.h"
+#include "spyre/device_sim/meters.h"
 
 namespace spyre::device_sim {
 
@@ -37,6 +38,8 @@ class DeviceMemory {
   void reset_peak() SPYRE_EXCLUDES(mutex_);
   void reset_totals() SPYRE_EXCLUDES(mutex_);
   Bytes trim() SPYRE_EXCLUDES(mutex_);
+  /// From here on `meters` shows the state.
+  void publish(Meters& meters) SPYRE_EXCLUDES(mutex_);
 
  private:
   enum class RegionPolicy : std::uint8_t { FirstFit, MostFree, LeastFree };
@@ -54,6 +57,7 @@ class DeviceMemory {
   bool place(Allocation& allocation, const AllocationRequest& request) SPYRE_REQUIRES(mutex_);
   bool interleave(Allocation& allocation, const AllocationRequest& request) SPYRE_REQUIRES(mutex_);
   std::vector<std::size_t> regions_in_order() const SPYRE_REQUIRES(mutex_);
+  void show_state() const SPYRE_REQUIRES(mutex_);
   void note_allocation(const Allocation& allocation) SPYRE_REQUIRES(mutex_);
   void poison(const Piece& piece) const;
   Bytes reserved() const SPYRE_REQUIRES(mutex_);
@@ -69,6 +73,7 @@ class DeviceMemory {
   std::vector<Region> regions_ SPYRE_GUARDED_BY(mutex_);   // for tensors; by RegionId
   std::vector<Region> programs_ SPYRE_GUARDED_BY(mutex_);  // the one for programs
   MemoryStats stats_ SPYRE_GUARDED_BY(mutex_);
+  Meters* meters_ SPYRE_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace spyre::device_sim

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "metering.h"
 #include "spyre/base/error.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
@@ -105,8 +106,11 @@ ModelledSpan Scheduler::price(const Flight& flight) {
   for (const TimelinePoint& point : flight.operation.after)
     after = std::max(after, Picoseconds{point.modelled_ps});
   if (flight.pipeline == PipelineId::Join) return clock_.join(flight.point.stream, after);
-  return clock_.submit(flight.point.stream, charge_of(flight.operation), flight.operation.barrier,
-                       after);
+  const Charge charge = charge_of(flight.operation);
+  const ModelledSpan span =
+      clock_.submit(flight.point.stream, charge, flight.operation.barrier, after);
+  if (meters_ != nullptr) meter(*meters_, charge, span, spec_);
+  return span;
 }
 
 TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, PipelineId pipeline,
@@ -377,6 +381,11 @@ void Scheduler::record_activities(CallerName caller) {
 ActivityRecord Scheduler::take_activities() {
   const Lock lock(mutex_);
   return activities_.take();
+}
+
+void Scheduler::publish(Meters& meters) {
+  const Lock lock(mutex_);
+  meters_ = &meters;
 }
 
 std::size_t Scheduler::worker_count() const {

@@ -10,6 +10,7 @@
 #include "queues.h"
 #include "spyre/base/mutex.h"
 #include "spyre/device_sim/card.h"
+#include "spyre/device_sim/meters.h"
 #include "timeline.h"
 
 namespace spyre::device_sim {
@@ -62,6 +63,7 @@ class Scheduler {
   std::string report_json(const DeviceSpec& spec) const SPYRE_EXCLUDES(mutex_);
   void record_activities(CallerName caller) SPYRE_EXCLUDES(mutex_);
   ActivityRecord take_activities() SPYRE_EXCLUDES(mutex_);
+  void publish(Meters& meters) SPYRE_EXCLUDES(mutex_);
   std::size_t worker_count() const SPYRE_EXCLUDES(mutex_);
 
  private:
@@ -97,6 +99,7 @@ class Scheduler {
   Timeline timeline_ SPYRE_GUARDED_BY(mutex_);
   ActivityLog activities_ SPYRE_GUARDED_BY(mutex_);
   CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
+  Meters* meters_ SPYRE_GUARDED_BY(mutex_) = nullptr;
   Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);
   std::size_t sleeping_waiters_ SPYRE_GUARDED_BY(mutex_) = 0, idle_workers_
                                                               SPYRE_GUARDED_BY(mutex_) = 0;

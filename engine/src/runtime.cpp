@@ -9,6 +9,7 @@
 #include <iostream>
 #include <mutex>
 
+#include "spyre/base/env.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/memory_pressure.h"
 #include "spyre/engine/source.h"
@@ -39,7 +40,21 @@ Runtime::Runtime(const lazy::Settings& settings)
       fallback_policy_(fallback_policy_from_environment()) {
   for (c10::DeviceIndex i = 0; i < device_count(); ++i)
     devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
+  publish_meters();
   if (profiling()) record_activities();
+}
+
+void Runtime::publish_meters() {
+  const std::string folder = env_text(Env::Metrics);
+  std::vector<device_sim::DeviceSpec> specs;
+  for (const auto& entry : devices_) specs.push_back(entry->device.card().spec());
+  meters_ = std::make_unique<device_sim::MeterFile>(folder == "off" ? "" : folder, specs);
+  for (std::size_t i = 0; i < devices_.size(); ++i)
+    devices_[i]->device.card().publish(meters_->meters(i));
+}
+
+const device_sim::Meters& Runtime::meters(c10::DeviceIndex index) {
+  return meters_->meters(static_cast<std::size_t>(entry(index).index));
 }
 
 bool Runtime::in_bad_fork() noexcept { return bad_fork.load(std::memory_order_relaxed); }
@@ -111,6 +126,7 @@ void Runtime::drain_at_exit() noexcept {
       std::cerr << "spyre: a fault was never read: " << fault.what() << '\n';
     }
   }
+  meters_->remove();
 }
 
 }  // namespace spyre::engine

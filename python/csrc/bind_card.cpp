@@ -77,10 +77,23 @@ py::list price_rules() {
   return rows;
 }
 
+/// Empty if nothing has started: asking does not start it.
+py::dict meters(c10::DeviceIndex device) {
+  py::dict values;
+  if (engine::Runtime::running() == nullptr) return values;
+  const device_sim::Meters& meters = engine::Runtime::get().meters(device);
+  for (std::size_t i = 0; i < device_sim::kMeterCount; ++i) {
+    const auto meter = static_cast<device_sim::Meter>(i);
+    values[py::str(std::string(name_of(meter)))] = meters[meter];
+  }
+  return values;
+}
+
 }  // namespace
 
 void bind_card(py::module_& module) {
   module.def("memory_snapshot", &memory_snapshot, "Every region of device memory, block by block.");
+  module.def("meters", &meters, "What a card has done since it started, by name.");
   module.def("device_parameters", &device_parameters,
              "Parameters of a card: values of both profiles, and their sources.");
   module.def("price_rules", &price_rules, "The rules of the time model, and their sources.");

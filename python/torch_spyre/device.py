@@ -27,6 +27,7 @@ from .memory import (
     reset_accumulated_memory_stats,
     reset_peak_memory_stats,
 )
+from .metrics import metrics
 from .random import (
     get_rng_state,
     get_rng_state_all,
@@ -111,6 +112,7 @@ __all__ = [
     "memory_snapshot",
     "memory_stats",
     "memory_summary",
+    "metrics",
     "op_table",
     "power_draw",
     "random",

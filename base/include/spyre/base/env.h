@@ -40,6 +40,7 @@ enum class Env : std::uint8_t {
   CompilePasses,
   LxPlanning,
   CompileFallback,
+  Metrics,
 };
 
 struct EnvRow {

@@ -11,6 +11,7 @@
 #include "spyre/device_sim/activity.h"
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/memory.h"
+#include "spyre/device_sim/meters.h"
 #include "spyre/device_sim/operation.h"
 
 namespace spyre::device_sim {
@@ -123,6 +124,9 @@ class Card {
   /// The same run on another card: priced again, not run again. Its division over cores is
   /// planned anew if the number of cores differs.
   std::string report_json(const DeviceSpec& what_if) const;
+
+  /// From here on the card counts in `meters`, which outlive it, as well.
+  void publish(Meters& meters);
 
   /// Records activities for a profiler, from empty. Beside the timeline, which is not touched.
   void record_activities(CallerName caller);

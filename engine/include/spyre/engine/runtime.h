@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "spyre/device_sim/meter_file.h"
 #include "spyre/engine/address_space.h"
 #include "spyre/engine/device_count.h"
 #include "spyre/engine/fallback_counter.h"
@@ -65,6 +66,9 @@ class Runtime {
   void record_activities();
   std::vector<device_sim::ActivityRecord> take_activities();
 
+  /// What the card has done since it started, for spyre-smi and the like.
+  const device_sim::Meters& meters(c10::DeviceIndex index);
+
   /// Waits for all work; pending faults are printed, not thrown: for the end of the process.
   void drain_at_exit() noexcept;
 
@@ -72,9 +76,11 @@ class Runtime {
   explicit Runtime(const lazy::Settings& settings);
   static Runtime& start();
   static void forget_after_fork() noexcept;
+  void publish_meters();
 
   static std::atomic<Runtime*> instance_;
   std::vector<std::unique_ptr<DeviceEntry>> devices_;
+  std::unique_ptr<device_sim::MeterFile> meters_;
   std::atomic<kernels::Isa> isa_;            // of the settings: products ask at every call
   std::atomic<kernels::Numerics> numerics_;  // likewise: whoever makes or brings numbers
   std::atomic<FallbackPolicy> fallback_policy_;
