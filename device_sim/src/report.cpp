@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -74,9 +75,22 @@ struct KernelSum {
   }
 };
 
+/// Equal parts of a run's time, for a picture of it.
+constexpr std::size_t kParts = 60;
+
 struct PipelineSum {
   std::uint64_t operations = 0, bytes = 0;
   Picoseconds busy;
+  std::array<double, kParts> load{};  // busy share of each part
+
+  /// Busy from `start` to `end`, in parts of the run.
+  void occupy(double start, double end) {
+    const auto last = std::min(static_cast<std::size_t>(end), kParts - 1);
+    for (auto part = static_cast<std::size_t>(start); part <= last; ++part) {
+      const auto begin = static_cast<double>(part);
+      load[part] += std::max(0.0, std::min(end, begin + 1) - std::max(start, begin));
+    }
+  }
 };
 
 class Report {
@@ -114,6 +128,9 @@ class Report {
     PipelineSum& pipeline = pipelines_[static_cast<std::size_t>(charge.pipeline)];
     ++pipeline.operations;
     pipeline.busy += length;
+    const double part = us(run_.end - run_.begin) / kParts;
+    if (part > 0)
+      pipeline.occupy(us(row.span.start - run_.begin) / part, us(row.span.end - run_.begin) / part);
     pipeline.bytes += charge.bytes;
     if (charge.pipeline != PipelineId::Compute) return;
     pipeline.bytes += charge.work.bytes_read + charge.work.bytes_written;
@@ -132,9 +149,17 @@ class Report {
           {"busy_us", busy},
           {"idle_us", std::max(0.0, us(run_.end - run_.begin) - busy)},
           {"bytes", sum.bytes},
-          {"gb_per_s", ratio(static_cast<double>(sum.bytes), busy * 1000)}};
+          {"gb_per_s", ratio(static_cast<double>(sum.bytes), busy * 1000)},
+          {"load", load(sum)}};
     }
     return out;
+  }
+
+  /// In percent. Callbacks run beside each other: no more than all of the time.
+  static Json load(const PipelineSum& sum) {
+    Json parts = Json::array();
+    for (const double part : sum.load) parts.push_back(std::lround(100 * std::min(part, 1.0)));
+    return parts;
   }
 
   /// How long the compute queue was bound by what, in microseconds.

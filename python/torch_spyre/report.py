@@ -15,6 +15,7 @@ __all__ = ["Report", "report", "what_if"]
 _COLUMNS = ("kernel", "calls", "us", "share", "bound by", "rule", "roof", "PT use")
 _STYLE = "body{font:14px sans-serif;margin:2em}td,th{padding:2px 10px;text-align:right}td:first-child{text-align:left}"
 _DECADE = 60  # pixels of the roofline's picture
+_LANE, _LABEL, _PART = 24, 110, 10  # and of the timeline's: a lane's height, its name's width, a part's
 _LEFT, _RIGHT = -2, 4  # decades of operations per byte that it shows
 _DOWN, _UP = -1, 6  # and of giga-operations per second
 
@@ -30,13 +31,14 @@ class Report(dict[str, Any]):
         return "\n".join(line.rstrip() for line in lines)
 
     def html(self) -> str:
-        """One page without links to anything: summary, kernels, roofline, and all fields below."""
+        """One page without links to anything: summary, timeline, kernels, roofline, and all fields below."""
         summary = "".join(f"<p>{html.escape(line)}</p>" for line in [self._summary(), *self._pipelines()])
         rows = "".join(_row("td", _cells(kernel)) for kernel in self["kernels"])
         fields = html.escape(json.dumps(self, indent=1))
         return (
             f"<!doctype html><meta charset=utf-8><title>Modelled time</title><style>{_STYLE}</style>"
-            f"<h1>Modelled time</h1>{summary}<table>{_row('th', _COLUMNS)}{rows}</table>{_roofline(self)}"
+            f"<h1>Modelled time</h1>{summary}{_timeline(self)}"
+            f"<h2>Kernels, the longest in all first</h2><table>{_row('th', _COLUMNS)}{rows}</table>{_roofline(self)}"
             f"<details><summary>all fields</summary><pre>{fields}</pre></details>"
         )
 
@@ -83,6 +85,23 @@ def _cells(kernel: dict[str, Any]) -> tuple[str, ...]:
 
 def _row(tag: str, cells: Iterable[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _timeline(report: Report) -> str:
+    """A lane per pipeline; the darker a part of the run, the more of it the pipeline was busy."""
+    lanes = [(name, pipeline["load"]) for name, pipeline in report["pipelines"].items() if pipeline["operations"]]
+    marks = []
+    for lane, (name, load) in enumerate(lanes):
+        y = lane * _LANE
+        marks.append(f'<text x="0" y="{y + _LANE - 8}">{html.escape(name)}</text>')
+        for part, percent in enumerate(load):
+            title = f"<title>{html.escape(name)}, part {part + 1} of {len(load)}: {percent} % busy</title>"
+            place = f'x="{_LABEL + part * _PART}" y="{y}" width="{_PART}" height="{_LANE - 2}"'
+            marks.append(f'<rect {place} fill="#06c" fill-opacity="{percent / 100:.2f}">{title}</rect>')
+    parts = max((len(load) for _, load in lanes), default=0)
+    size = f'width="{_LABEL + parts * _PART}" height="{len(lanes) * _LANE}"'
+    told = f"{report['modelled_us']:.1f} us from left to right; the darker, the busier."
+    return f"<h2>Timeline</h2><p>{told}</p><svg {size}>{''.join(marks)}</svg>"
 
 
 def _place(intensity: float, gops: float) -> tuple[float, float]:

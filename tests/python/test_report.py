@@ -79,7 +79,7 @@ def test_the_text_has_a_line_per_kernel_and_pipeline():
 class Page(html.parser.HTMLParser):
     """Which elements a page has, that those which must be closed are, and that it refers to nothing outside."""
 
-    VOID = frozenset({"meta", "circle", "polyline"})
+    VOID = frozenset({"meta", "circle", "polyline"})  # here: written without an end tag
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,18 @@ def test_the_page_is_whole_and_self_contained():
     assert page.open == []
     assert "script" not in page.seen
     assert page.seen.count("tr") == 1 + len(report["kernels"])
+    lanes = [p for p in report["pipelines"].values() if p["operations"]]
+    assert page.seen.count("rect") == sum(len(p["load"]) for p in lanes) > 0
     assert page.seen.count("circle") == sum(kernel["roof_gops"] > 0 for kernel in report["kernels"]) > 0
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_load_over_time_adds_up_to_the_busy_time():
+    report = torch.spyre.report()
+    for name in ("H2D", "D2H", "COMPUTE"):
+        pipeline = report["pipelines"][name]
+        part = report["modelled_us"] / len(pipeline["load"])
+        assert sum(pipeline["load"]) / 100 * part == pytest.approx(pipeline["busy_us"], abs=0.01 * part * 60)
 
 
 @pytest.mark.usefixtures("recorded")
