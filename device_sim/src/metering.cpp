@@ -18,9 +18,10 @@ void meter(Meters& meters, const Charge& charge, const ModelledSpan& span, const
       meters.add(Meter::BytesWritten, charge.work.bytes_written);
       if (charge.work.macs == 0) return;
       meters.add(Meter::Macs, charge.work.macs);
+      // The measured rate is a little above the clock's: no more than all of the time.
+      const double used = std::min(1.0, matrix_utilisation(charge.work, spec, length));
       meters.add(Meter::MatrixPs,
-                 static_cast<std::uint64_t>(matrix_utilisation(charge.work, spec, length) *
-                                            static_cast<double>(length.count)));
+                 static_cast<std::uint64_t>(used * static_cast<double>(length.count)));
       return;
     }
     case PipelineId::Callback:
