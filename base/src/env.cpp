@@ -26,8 +26,9 @@ constexpr std::array kTable{
     EnvRow{Env::Isa, Choice, "SPYRE_ISA", "auto", "auto|avx2|avx512", "avx2",
            "instruction set of the machine code; auto takes the best of this CPU"},
     EnvRow{
-        Env::Numerics, Choice, "SPYRE_NUMERICS", "ieee", "ieee|card", "card",
-        "what memory holds: what torch's types say, or only what the card's formats for them can"},
+        Env::Numerics, Choice, "SPYRE_NUMERICS", "ieee", "ieee|card|quirks", "card",
+        "what memory holds: what torch's types say, or only what the card's formats for them can; "
+        "quirks: besides, what cards have been seen to do otherwise"},
     EnvRow{Env::Fallback, Choice, "SPYRE_FALLBACK", "allow", "allow|warn|error", "warn",
            "what happens when an operation has to run on the host"},
     EnvRow{Env::Log, Text, "SPYRE_LOG", "", "channel[:level],... or all[:level]",
@@ -79,13 +80,18 @@ constexpr std::array kTable{
            "torch.compile: what has no operations runs eagerly, with a warning and a count"},
     EnvRow{Env::Metrics, Text, "SPYRE_METRICS", "/dev/shm", "directory, or off", "off",
            "where running processes keep their counters for spyre-smi: a file system in memory"},
+    EnvRow{Env::FailureReports, Choice, "TORCH_SPYRE_FFDC", "0", "0|1", "1",
+           "writes a report of each failure of the device as JSON; the last 50 are kept"},
+    EnvRow{Env::FailureFolder, Text, "TORCH_SPYRE_FFDC_DIR", "", "directory", "failures",
+           "where reports of failures go; empty: torch_spyre_ffdc_<user> in the folder for "
+           "temporary files"},
 };
 
 constexpr bool rows_stand_in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].variable != static_cast<Env>(i)) return false;
   }
-  return kTable.back().variable == Env::Metrics;
+  return kTable.back().variable == Env::FailureFolder;
 }
 static_assert(rows_stand_in_order());
 

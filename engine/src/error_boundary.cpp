@@ -3,6 +3,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <atomic>
+
 namespace spyre::engine {
 namespace {
 
@@ -14,9 +16,17 @@ template <class Kind> bool is(const Error& error) {
   return dynamic_cast<const Kind*>(&error) != nullptr;
 }
 
+std::atomic<FailureObserver>& observer() {
+  static std::atomic<FailureObserver> instance{nullptr};
+  return instance;
+}
+
 }  // namespace
 
+void set_failure_observer(FailureObserver replacement) { observer() = replacement; }
+
 void rethrow_as_c10(const Error& error) {
+  if (const FailureObserver observe = observer()) observe(error);
   if (is<InvalidArgument>(error)) raise<c10::ValueError>(error);
   if (is<IndexOutOfRange>(error)) raise<c10::IndexError>(error);
   if (is<TypeMismatch>(error)) raise<c10::TypeError>(error);

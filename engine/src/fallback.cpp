@@ -18,17 +18,17 @@ namespace spyre::engine {
 namespace {
 
 void check_kernel(const c10::OperatorHandle& op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU),
-                              "Could not run '", op.operator_name(),
-                              "' on 'spyre': neither the device nor the CPU has a kernel for it");
+  if (op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) return;
+  throw Unsupported(str("Could not run '", c10::toString(op.operator_name()),
+                        "' on 'spyre': neither the device nor the CPU has a kernel for it"));
 }
 
 void count_and_apply_policy(const std::string& name) {
   Runtime& runtime = Runtime::get();
   const FallbackPolicy policy = runtime.fallback_policy();
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      policy != FallbackPolicy::Error, name,
-      ": no kernel on spyre; running it on the host is forbidden by SPYRE_FALLBACK=error");
+  if (policy == FallbackPolicy::Error)
+    throw Unsupported(str(
+        name, ": no kernel on spyre; running it on the host is forbidden by SPYRE_FALLBACK=error"));
   const bool first = runtime.fallbacks().count(name);
   if (first && policy == FallbackPolicy::Warn)
     TORCH_WARN(name, ": no kernel on spyre, runs on the host");

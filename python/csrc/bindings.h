@@ -24,6 +24,8 @@ device_sim::DeviceSpec current_spec();
 void register_error_types();
 /// Lets faults name the Python line that recorded them.
 void provide_sources();
+/// Lets failures be reported (TORCH_SPYRE_FFDC).
+void provide_failure_reports();
 /// Lets a full card have Python's garbage collected.
 void provide_garbage_collection();
 

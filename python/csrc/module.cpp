@@ -36,6 +36,7 @@ PYBIND11_MODULE(_C, module) {
   register_error_types();
   provide_sources();
   provide_garbage_collection();
+  provide_failure_reports();
   bind_runtime(module);
   bind_card(module);
   bind_random(module);

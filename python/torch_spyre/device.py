@@ -13,6 +13,7 @@ from . import memory, random, streams
 from ._engine import DeviceLike, device_index, engine
 from ._hooks import device_count
 from .config import config
+from .diagnostics import get_diagnostic_report
 from .explain import explain
 from .memory import (
     empty_cache,
@@ -90,6 +91,7 @@ __all__ = [
     "get_device_name",
     "get_device_properties",
     "get_device_state",
+    "get_diagnostic_report",
     "get_downcast_warning",
     "get_rng_state",
     "get_rng_state_all",
@@ -300,8 +302,3 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 def is_bf16_supported() -> bool:
     """bfloat16 is a native type."""
     return True
-
-
-def get_diagnostic_report() -> dict[str, Any]:
-    """Settings, card and counters in one dict, for bug reports."""
-    return {"device_spec": device_spec(), "settings": engine().settings(), "stats": stats()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -68,3 +69,13 @@ def test_faults_are_raised_as_by_eager_code() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         compiled(x, zero).cpu()
     assert compiled(x, x).cpu().tolist() == [2, 2, 2]
+
+
+def test_failures_of_the_frontend_are_reported(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TORCH_SPYRE_FFDC_DIR", str(tmp_path))
+    monkeypatch.setenv("TORCH_SPYRE_FFDC", "1")
+    monkeypatch.setattr(loop_program, "row_for", lambda *_: None)
+    with pytest.raises(Exception, match="there are no operations"):
+        torch.compile(lambda x: x.exp())(torch.ones(2, device="spyre"))
+    reports = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    assert {(report["category"], report["error"]) for report in reports} == {("compile_frontend", "UnsupportedError")}

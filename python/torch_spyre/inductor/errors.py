@@ -9,6 +9,7 @@ from torch._dynamo.exc import SkipFrame
 from torch._dynamo.utils import counters
 
 from .. import _C
+from ..diagnostics import report_failure
 
 
 class UnsupportedError(NotImplementedError):
@@ -20,10 +21,13 @@ def unsupported(what: str, node: Any) -> Exception:
     makes Dynamo run the function eagerly, with a warning and counted in torch._dynamo.utils.counters["spyre"]."""
     message = f"torch.compile on spyre: {what}, in {node.get_name()} ({_origins(node)}); line:\n{_source(node)}\n"
     if not _C.environment_value("SPYRE_COMPILE_FALLBACK"):
-        return UnsupportedError(
-            f"{message}run this part eagerly: put it behind torch._dynamo.disable, or use "
+        message += (
+            "run this part eagerly: put it behind torch._dynamo.disable, or use "
             "torch.compile(backend='aot_eager'), or set SPYRE_COMPILE_FALLBACK=1"
         )
+        if _C.environment_value("TORCH_SPYRE_FFDC"):
+            report_failure("compile_frontend", UnsupportedError.__name__, message)
+        return UnsupportedError(message)
     warnings.warn(f"{message}the function that it is in runs eagerly", stacklevel=2)
     counters["spyre"]["compile_fallbacks"] += 1
     return SkipFrame(message)

@@ -41,6 +41,8 @@ enum class Env : std::uint8_t {
   LxPlanning,
   CompileFallback,
   Metrics,
+  FailureReports,
+  FailureFolder,
 };
 
 struct EnvRow {

@@ -9,6 +9,10 @@
 
 namespace spyre::engine {
 
+/// Told of each error that leaves for PyTorch. Throws nothing; called without locks.
+using FailureObserver = void (*)(const Error& error);
+void set_failure_observer(FailureObserver observer);
+
 /// Called in a catch block: throws the c10 error that Python sees as the type which base/error.h promises.
 [[noreturn]] void rethrow_as_c10(const Error& error);
 
