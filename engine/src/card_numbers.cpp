@@ -26,7 +26,7 @@ void set_downcast_warning(bool warns) {
 }
 
 bool is_kept_as_another(c10::ScalarType type) {
-  return Runtime::get().numerics() == kernels::Numerics::Card &&
+  return kernels::is_card(Runtime::get().numerics()) &&
          (type == c10::kHalf || type == c10::kBFloat16 || type == c10::kLong);
 }
 

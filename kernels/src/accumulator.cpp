@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "spyre/base/dlfloat16.h"
+#include "spyre/kernels/reduction_rule.h"
+
 namespace spyre::kernels {
 namespace {
 
@@ -16,7 +19,6 @@ std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {
 }
 
 bool is_maximum(Reduction r) { return r == Reduction::Max || r == Reduction::ArgMax; }
-bool is_arg(Reduction r) { return r == Reduction::ArgMax || r == Reduction::ArgMin; }
 
 /// Max and Min: NaN wins, and -0 is below +0.
 double extreme(bool maximum, double a, double b) {
@@ -26,10 +28,19 @@ double extreme(bool maximum, double a, double b) {
   return (a < b) == maximum ? b : a;
 }
 
+/// What DLFloat16 keeps, but that infinities stay.
+double on_card(double sum) {
+  const auto value = static_cast<float>(sum);
+  if (!std::isfinite(value)) return double{value};
+  const float kept = dlfloat16_value(dlfloat16_bits(value));
+  return std::isnan(kept) ? std::copysign(std::numeric_limits<double>::infinity(), sum)
+                          : double{kept};
+}
+
 }  // namespace
 
-Accumulator::Accumulator(Reduction reduction, DType compute)
-    : reduction_(reduction), compute_(compute) {
+Accumulator::Accumulator(Reduction reduction, DType compute, Numerics numerics)
+    : reduction_(reduction), compute_(compute), numerics_(numerics) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (reduction) {
     case Reduction::Sum:
@@ -49,7 +60,10 @@ Accumulator::Accumulator(Reduction reduction, DType compute)
 
 void Accumulator::take(double real, std::int64_t whole) {
   switch (reduction_) {
-    case Reduction::Sum: real_ += real, whole_ = wrapping_add(whole_, whole); break;
+    case Reduction::Sum:
+      real_ += real, whole_ = wrapping_add(whole_, whole);
+      if (adds_on_card(reduction_, compute_, numerics_)) real_ = on_card(real_);
+      break;
     case Reduction::Prod: real_ *= real, whole_ = wrapping_mul(whole_, whole); break;
     case Reduction::Max:
       real_ = extreme(true, real_, real), whole_ = std::max(whole_, whole);
@@ -64,7 +78,7 @@ void Accumulator::take(double real, std::int64_t whole) {
 }
 
 void Accumulator::add(std::uint64_t cell, std::int64_t position) {
-  Accumulator one(reduction_, compute_);
+  Accumulator one(reduction_, compute_, numerics_);
   one.position_ = position;
   switch (lane_of(compute_)) {
     case Lane::F32:

@@ -2,14 +2,16 @@
 #pragma once
 #include <cstdint>
 
+#include "spyre/kernels/numerics.h"
 #include "spyre/kernels/op.h"
 
 namespace spyre::kernels {
 
-/// Floats accumulate in float64, everything else in int64. A value.
+/// Floats accumulate in float64 (on the card's own terms: rounded to DLFloat16 each time), everything else in int64. A
+/// value.
 class Accumulator {
  public:
-  Accumulator(Reduction reduction, DType compute);
+  Accumulator(Reduction reduction, DType compute, Numerics numerics);
 
   /// Takes the element at `position`; `cell` has the lane of the compute type.
   void add(std::uint64_t cell, std::int64_t position);
@@ -25,6 +27,7 @@ class Accumulator {
 
   Reduction reduction_;
   DType compute_;
+  Numerics numerics_;
   double real_ = 0;
   std::int64_t whole_ = 0;
   std::int64_t position_ = -1;  // of the extreme; below zero: nothing seen

@@ -219,7 +219,7 @@ Value Builder::bits_to_int(Value a) {
 
 Value Builder::round_to_storage(Value a, DType t) {
   ensure(a.lane == lane_of(t), "a value is rounded to storage in its own lane");
-  if (numerics_ == Numerics::Card) a = round_to_card(a, t);
+  if (is_card(numerics_)) a = round_to_card(a, t);
   switch (t) {
     case DType::Bool: return mask_to_int(nonzero(a));
     case DType::U8: return unary(Micro::WrapU8, a);
@@ -233,9 +233,7 @@ Value Builder::round_to_storage(Value a, DType t) {
 
 // As base/dlfloat16.h, but that infinities and NaN are kept: what is left of the value after the
 // conversion and back.
-Value Builder::round_to_card(Value a, DType t) {
-  if (t == DType::I64) return shr_arith(shl(a, constant(a, 32)), constant(a, 32));
-  if (!is_reduced_float(t)) return a;
+Value Builder::round_to_dlfloat16(Value a) {
   constexpr std::uint32_t kSign = 0x8000'0000, kHalf = 0x2000, kFraction = 0x3fff;
   constexpr std::uint32_t kZero = 96U << 23, kLargest = 0x4fff'9fff, kInfinity = 0x7f80'0000;
   const auto pattern = [&](std::uint32_t word) { return bits(Lane::I32, word); };
@@ -244,14 +242,20 @@ Value Builder::round_to_card(Value a, DType t) {
   Value rounded = bit_and(add(size, pattern(kHalf)), pattern(~kFraction));
   rounded = select(le(rounded, pattern(kZero)), pattern(0), rounded);
   rounded = select(le(size, pattern(kLargest)), rounded, pattern(kInfinity));
-  if (t == DType::F16) {  // 65536 would be an infinity, where CPU has none
-    constexpr auto kMost = std::bit_cast<std::uint32_t>(65472.0F);
-    constexpr auto kTooMuch = std::bit_cast<std::uint32_t>(65520.0F);
-    const Value fits = lt(size, pattern(kTooMuch));
-    rounded = select(bit_and(fits, lt(pattern(kMost), rounded)), pattern(kMost), rounded);
-  }
   rounded = select(le(size, pattern(kInfinity)), rounded, size);
   return bits_to_float(bit_or(rounded, bit_and(word, pattern(kSign))));
+}
+
+Value Builder::round_to_card(Value a, DType t) {
+  if (t == DType::I64) return shr_arith(shl(a, constant(a, 32)), constant(a, 32));
+  if (!is_reduced_float(t)) return a;
+  const Value rounded = round_to_dlfloat16(a);
+  if (t != DType::F16) return rounded;
+  // 65536 would be an infinity, where CPU has none.
+  const Value most = constant(a, 65472.0);
+  const Value rises = bit_and(lt(abs(a), constant(a, 65520.0)), lt(most, abs(rounded)));
+  const Value held = select(lt(a, constant(a, 0)), neg(most), most);
+  return select(rises, held, rounded);
 }
 
 Value Builder::convert_to(Value a, DType t) {

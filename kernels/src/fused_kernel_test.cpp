@@ -237,6 +237,21 @@ TEST_P(FusedKernelTest, EveryReductionOfEveryTypeDownColumns) {
   }
 }
 
+TEST_P(FusedKernelTest, QuirksOfTheCard) {
+  for (const DType type : {DType::F16, DType::BF16, DType::F32}) {
+    for (const Form form : {Form::Row, Form::Column}) {
+      SpecBuilder b(form, 2);
+      const std::uint16_t x = b.load(type);
+      const std::uint16_t sum = b.reduce(Reduction::Sum, type, type, b.apply("add", type, {x, x}));
+      b.store(b.apply("ceil", type, {b.apply("floor", type, {sum})}), type,
+              form == Form::Row ? InnerStride::Zero : InnerStride::Unit);
+      KernelSpec spec = b.spec();
+      spec.numerics = Numerics::Quirks;
+      check(spec, {{3, 1}, {1, 17}, {5, 100}, {40, 200}, {2, 1000}});
+    }
+  }
+}
+
 TEST_P(FusedKernelTest, ColumnsWithProducersEpiloguesAndSideOutputs) {
   SpecBuilder b(Form::Column, 2);
   const DType f32 = DType::F32;

@@ -168,7 +168,9 @@ std::string KernelSpec::key() const {
 std::string KernelSpec::print() const {
   std::ostringstream out;
   out << name_in(kFormNames, form) << " rank " << +rank << " params " << params
-      << (numerics == Numerics::Card ? " on the card's numbers\n" : "\n");
+      << std::array{"", " on the card's numbers", " on the card's numbers, with its quirks"}.at(
+             static_cast<std::size_t>(numerics))
+      << '\n';
   for (std::size_t i = 0; i < arguments.size(); ++i)
     out << "  a" << i << ": " << name_in(kArgumentNames, arguments[i].kind) << ' '
         << name_of(arguments[i].dtype) << " inner " << name_in(kInnerNames, arguments[i].inner)

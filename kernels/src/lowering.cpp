@@ -102,7 +102,8 @@ class Lowering {
       r.pass = static_cast<std::uint16_t>(plan_.pass[i] - 1);
       r.first_state = next;
       r.states = state_rules(step(i).reduction, step(i).compute);
-      r.in_runs = spec_.form == Form::Row && adds_in_runs(step(i).reduction, step(i).compute);
+      r.in_runs = spec_.form == Form::Row &&
+                  adds_in_runs(step(i).reduction, step(i).compute, spec_.numerics);
       if (r.in_runs) r.states.push_back(kRunTotal);
       next = static_cast<std::uint16_t>(next + r.states.size());
       out_.reductions.push_back(std::move(r));
@@ -226,7 +227,7 @@ class Lowering {
       if (r.in_runs) publish_states(segment, run_total(r), {b.builder().add(state[1], x)});
       else
         publish_states(segment, r.first_state,
-                       accumulate(b.builder(), s.reduction, x, position, state));
+                       accumulate(b.builder(), s.reduction, s.compute, x, position, state));
     }
     for (std::size_t i = 0; i < spec_.steps.size(); ++i)
       if (stores_in(p, i)) b.store(static_cast<std::uint16_t>(i));
@@ -236,7 +237,8 @@ class Lowering {
     Builder b(r.combine.program, spec_.numerics);
     const std::vector<Value> left = state_inputs(b, r, r.first_state);
     const std::vector<Value> right = state_inputs(b, r, out_.partner(r.first_state));
-    publish_states(r.combine, r.first_state, combine(b, step(r.step).reduction, left, right));
+    const Step& s = step(r.step);
+    publish_states(r.combine, r.first_state, combine(b, s.reduction, s.compute, left, right));
     remove_dead(r.combine);
   }
 
@@ -247,8 +249,9 @@ class Lowering {
   void lower_end_of_run(LoweredReduction& r) const {
     Builder b(r.end_run.program, spec_.numerics);
     const std::vector<Value> state = state_inputs(b, r, r.first_state);
+    const Step& s = step(r.step);
     publish_states(r.end_run, r.first_state,
-                   accumulate(b, step(r.step).reduction, state[1], Value{}, state));
+                   accumulate(b, s.reduction, s.compute, state[1], Value{}, state));
   }
 
   const KernelSpec& spec_;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "spyre/base/dlfloat16.h"
@@ -99,10 +100,39 @@ TEST(Numerics, Int64IsInt32) {
 }
 
 TEST(Numerics, AreInTheKey) {
-  KernelSpec ieee, card;
+  KernelSpec ieee, card, quirks;
   card.numerics = Numerics::Card;
+  quirks.numerics = Numerics::Quirks;
   EXPECT_NE(ieee.key(), card.key());
   EXPECT_NE(ieee.print(), card.print());
+  EXPECT_NE(card.key(), quirks.key());
+  EXPECT_NE(card.print(), quirks.print());
+}
+
+float applied(std::string_view op, Numerics numerics, DType type, std::vector<float> operands) {
+  MicroProgram program;
+  Builder b(program, numerics);
+  b.set_compute(type);
+  std::vector<Value> inputs;
+  for (const float x : operands)
+    inputs.push_back(b.bits(Lane::F32, std::bit_cast<std::uint32_t>(x)));
+  const Value result = kernels::op(op_named(op)).body(b, inputs);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(program[result.index].imm));
+}
+
+TEST(Quirks, NothingAndNothingIsSomething) {
+  EXPECT_EQ(applied("add", Numerics::Quirks, DType::F16, {0.0F, -0.0F}), 0x1p-14F);
+  EXPECT_EQ(applied("add", Numerics::Quirks, DType::F16, {1.0F, -1.0F}), 0.0F);
+  EXPECT_EQ(applied("add", Numerics::Quirks, DType::F32, {0.0F, 0.0F}), 0.0F);
+  EXPECT_EQ(applied("add", Numerics::Card, DType::F16, {0.0F, 0.0F}), 0.0F);
+}
+
+TEST(Quirks, FloorAndCeilAtZero) {
+  EXPECT_EQ(applied("floor", Numerics::Quirks, DType::BF16, {-0.0F}), -1.0F);
+  EXPECT_EQ(applied("floor", Numerics::Quirks, DType::BF16, {0.0F}), 0.0F);
+  EXPECT_EQ(applied("ceil", Numerics::Quirks, DType::F16, {0.0F}), 1.0F);
+  EXPECT_EQ(applied("ceil", Numerics::Quirks, DType::F16, {-0.5F}), -0.0F);
+  EXPECT_EQ(applied("ceil", Numerics::Card, DType::F16, {0.0F}), 0.0F);
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ Value ties(Builder& b, Value x, Value y) {
 /// An index below zero marks a state that has seen nothing.
 Value is_empty(Builder& b, Value index) { return b.lt(index, b.constant(index, 0)); }
 
+Value sum(Builder& b, DType compute, Value x, Value y) {
+  const Value exact = b.add(x, y);
+  if (!adds_on_card(Reduction::Sum, compute, b.numerics())) return exact;
+  return b.convert(b.round_to_dlfloat16(b.convert(exact, Lane::F32)), Lane::F64);
+}
+
 }  // namespace
 
 std::vector<StateRule> state_rules(Reduction r, DType compute) {
@@ -60,10 +66,10 @@ std::vector<StateRule> state_rules(Reduction r, DType compute) {
   }
 }
 
-std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position,
+std::vector<Value> accumulate(Builder& b, Reduction r, DType compute, Value x, Value position,
                               std::span<const Value> state) {
   switch (r) {
-    case Reduction::Sum: return {b.add(state[0], b.convert(x, state[0].lane))};
+    case Reduction::Sum: return {sum(b, compute, state[0], b.convert(x, state[0].lane))};
     case Reduction::Prod: return {b.mul(state[0], b.convert(x, state[0].lane))};
     case Reduction::Max: return {b.max_nan(state[0], x)};
     case Reduction::Min: return {b.min_nan(state[0], x)};
@@ -75,10 +81,10 @@ std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position,
   return {b.select(take, x, state[0]), b.select(take, position, state[1])};
 }
 
-std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left,
+std::vector<Value> combine(Builder& b, Reduction r, DType compute, std::span<const Value> left,
                            std::span<const Value> right) {
   switch (r) {
-    case Reduction::Sum: return {b.add(left[0], right[0])};
+    case Reduction::Sum: return {sum(b, compute, left[0], right[0])};
     case Reduction::Prod: return {b.mul(left[0], right[0])};
     case Reduction::Max: return {b.max_nan(left[0], right[0])};
     case Reduction::Min: return {b.min_nan(left[0], right[0])};

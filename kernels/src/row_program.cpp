@@ -55,6 +55,14 @@ class RowProgram final : public LoopNest {
         kernel_.reductions, [&](const LoweredReduction& r) { return r.pass == pass && r.in_runs; });
   }
 
+  /// Some state takes several instructions to update: vectors side by side would each begin with the same one.
+  bool adds_stepwise(std::uint16_t pass) const {
+    return std::ranges::any_of(kernel_.reductions, [&](const LoweredReduction& r) {
+      const Step& s = kernel_.spec.steps[r.step];
+      return r.pass == pass && adds_on_card(s.reduction, s.compute, kernel_.spec.numerics);
+    });
+  }
+
   /// Registers that hold running states through a pass, for `vectors` vectors side by side.
   int state_registers(std::uint16_t pass, int vectors) const {
     int registers = 0;
@@ -71,6 +79,7 @@ class RowProgram final : public LoopNest {
     const Segment& points = kernel_.passes[pass].points;
     const int few = side_by_side(points, state_registers(pass, groups()));
     const int vectors = side_by_side(points, state_registers(pass, std::max(few, groups())));
+    if (adds_stepwise(pass)) return std::min(vectors, groups());
     return in_runs(pass) ? std::min(vectors, kRun * groups()) : vectors;
   }
 

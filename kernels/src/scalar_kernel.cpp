@@ -151,8 +151,9 @@ class Run {
   void reduce_row(std::size_t step, std::size_t lanes) {
     const Step& s = spec_.steps[step];
     std::vector<std::uint64_t> cells = evaluated(step, lanes);
-    if (adds_in_runs(s.reduction, s.compute)) cells = run_totals(cells);
-    std::vector<Accumulator> state(kReductionLanes, Accumulator(s.reduction, s.compute));
+    if (adds_in_runs(s.reduction, s.compute, spec_.numerics)) cells = run_totals(cells);
+    std::vector<Accumulator> state(kReductionLanes,
+                                   Accumulator(s.reduction, s.compute, spec_.numerics));
     for (std::size_t i = 0; i < cells.size(); ++i)
       state[i % kReductionLanes].add(cells[i], static_cast<std::int64_t>(i));
     for (std::size_t half = kReductionLanes / 2; half > 0; half /= 2)
@@ -173,7 +174,7 @@ class Run {
     for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
       const Step& s = spec_.steps[i];
       if (s.kind == Step::Kind::Reduce)
-        states_[i].assign(lanes, Accumulator(s.reduction, s.compute));
+        states_[i].assign(lanes, Accumulator(s.reduction, s.compute, spec_.numerics));
       if (s.level == Level::Result && s.kind != Step::Kind::Store && !awaits_[i]) compute(i, lanes);
     }
     for (; reduced < extent(inner() - 1); ++reduced) run_column_elements(lanes);

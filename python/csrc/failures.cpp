@@ -38,9 +38,15 @@ const Kind* kind_of(const Error& error) {
   return &kOther;
 }
 
+bool writes_reports() {
+  try {
+    return env_switch(Env::FailureReports);
+  } catch (const Error&) { return false; }  // the runtime tells of it when it starts
+}
+
 void report(const Error& error) {
   const Kind* const kind = kind_of(error);
-  if (kind == nullptr || !env_switch(Env::FailureReports)) return;
+  if (kind == nullptr || !writes_reports()) return;
   if (Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0) return;
   const py::gil_scoped_acquire gil;
   const py::error_scope pending;

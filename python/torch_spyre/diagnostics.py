@@ -67,7 +67,7 @@ def _report(category: str, error: str, message: str) -> dict[str, Any]:
         "category": category,
         "error": error,
         "message": message,
-        "time": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+        "time": datetime.datetime.now(datetime.UTC).isoformat(),
         "process": os.getpid(),
         "thread": threading.current_thread().name,
         "stack": [line.rstrip() for line in traceback.format_stack()[:-2]],

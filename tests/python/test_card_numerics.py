@@ -127,6 +127,42 @@ def test_copies_keep_the_bits_of_what_is_no_number_of_the_cards():
         assert torch.equal(torch.cat([x.to("spyre"), x.to("spyre")[1:3]]).cpu(), torch.cat([x, x[1:3]]))
 
 
+def card_sum(row: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """16 interleaved sums, then those in pairs, each step rounded to DLFloat16."""
+    state = torch.zeros(16)
+    for first in range(0, row.numel(), 16):
+        part = row[first : first + 16].float()
+        state[: part.numel()] = on_card(state[: part.numel()] + part, torch.float32)
+    for half in (8, 4, 2, 1):
+        state[:half] = on_card(state[:half] + state[half : 2 * half], torch.float32)
+    return on_card(state[:1], dtype)
+
+
+@pytest.mark.parametrize("dtype", HOST, ids=str)
+def test_with_quirks_sums_round_at_each_addition(dtype):
+    rows = torch.rand(5, 700, generator=torch.Generator().manual_seed(2))
+    with torch.spyre.config(numerics="quirks"):
+        x = rows.to(dtype).to("spyre")
+        found, down = x.sum(1).cpu(), x[:, :3].sum(0).cpu()
+    kept = on_card(rows.to(dtype).float(), dtype)
+    assert_same(found, torch.cat([card_sum(row, dtype) for row in kept]))
+    state = torch.zeros(3)
+    for row in kept[:, :3]:
+        state = on_card(state + row.float(), torch.float32)
+    assert_same(down, on_card(state, dtype))
+    assert not torch.equal(found, x.sum(1).cpu())
+
+
+def test_other_quirks_are_only_there_when_asked_for():
+    zero = torch.zeros(2, dtype=torch.float16, device="spyre")
+    for numerics, floor, ceil, total in (("card", 0, 0, 0), ("quirks", -1, 1, 2**-14)):
+        with torch.spyre.config(numerics=numerics):
+            found = (-zero).floor(), zero.ceil(), zero + zero
+            assert [t.cpu().tolist() for t in found] == [[floor] * 2, [ceil] * 2, [total] * 2]
+            wide = zero.float()
+            assert [t.cpu().tolist() for t in ((-wide).floor(), wide.ceil(), wide + wide)] == [[0] * 2] * 3
+
+
 def test_the_mode_is_in_the_keys(stats):
     x = torch.tensor([0.5903], dtype=torch.float16, device="spyre")
     results = []
@@ -139,17 +175,20 @@ def test_the_mode_is_in_the_keys(stats):
 
 @pytest.mark.parametrize("variables", [{"SPYRE_MODE": "eager"}, {"SPYRE_EXEC": "scalar"}, {"SPYRE_ISA": "avx2"},
                                        {"SENCORES": "1"}])  # fmt: skip
-def test_the_same_bits_however_it_runs(run_python, variables):
+@pytest.mark.parametrize("numerics", ["card", "quirks"])
+def test_the_same_bits_however_it_runs(run_python, variables, numerics):
     code = (
         "import torch, hashlib; torch.manual_seed(0); x = torch.randn(33, 70).half().to('spyre');"
         "w = torch.full_like(x, 0.1); y = torch.softmax(x * w + x, 1).exp().sum(0) + x.mean(0); z = x @ x.T;"
-        "b = (x.bfloat16() * 1e30).sum(1);"
-        "print(hashlib.sha256(b''.join(t.float().cpu().numpy().tobytes() for t in (y, z, b))).hexdigest())"
+        "b = (x.bfloat16() * 1e30).sum(1); r = torch.rand(90, 700).bfloat16().to('spyre');"
+        "o = b''.join(t.float().cpu().numpy().tobytes() for t in (y, z, b, r.sum(0), r.sum(1)));"
+        "print(hashlib.sha256(o).hexdigest())"
     )
-    expected = run_python(code, SPYRE_NUMERICS="card")
+    expected = run_python(code, SPYRE_NUMERICS=numerics)
     assert expected.stdout != "", expected.stderr
-    assert run_python(code, SPYRE_NUMERICS="card", **variables).stdout == expected.stdout
-    assert run_python(code).stdout != expected.stdout
+    assert run_python(code, SPYRE_NUMERICS=numerics, **variables).stdout == expected.stdout
+    other = {"card": "ieee", "quirks": "card"}[numerics]
+    assert run_python(code, SPYRE_NUMERICS=other).stdout != expected.stdout
 
 
 def test_a_wrong_word_is_refused():

@@ -22,8 +22,7 @@ struct Fill {
 
 /// A number that is stored may come back as another one.
 bool is_rounded_again(const Graph& graph, DType dtype) {
-  return graph.numerics == kernels::Numerics::Card &&
-         (is_reduced_float(dtype) || dtype == DType::I64);
+  return kernels::is_card(graph.numerics) && (is_reduced_float(dtype) || dtype == DType::I64);
 }
 
 /// A scalar stored as it is: the parameter's bits are the element's bits.

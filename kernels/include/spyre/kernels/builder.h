@@ -24,6 +24,8 @@ class Builder {
   explicit Builder(MicroProgram& program, Numerics numerics = Numerics::Ieee)
       : program_(program), numerics_(numerics) {}
 
+  Numerics numerics() const { return numerics_; }
+
   /// The type the body under construction computes in; set by apply().
   DType compute() const { return compute_; }
   void set_compute(DType t) { compute_ = t; }
@@ -74,6 +76,8 @@ class Builder {
   Value convert(Value a, Lane to);  // numeric lanes; Mask -> 0 / 1
   Value bits_to_float(Value a);
   Value bits_to_int(Value a);
+  /// The nearest number of DLFloat16 to a float32, halves away from zero; infinities and NaN stay.
+  Value round_to_dlfloat16(Value a);
   /// Rounds or wraps a computed value to what storage of type `t` would hold, staying in its lane.
   Value round_to_storage(Value a, DType t);
   /// PyTorch's conversion of a value in any lane to storage type `t`: to Bool "is not zero", float to integer

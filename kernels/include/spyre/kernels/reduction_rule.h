@@ -17,21 +17,27 @@ struct StateRule {
 
 std::vector<StateRule> state_rules(Reduction r, DType compute);
 
+/// The state of a sum of float16 or bfloat16 is rounded to DLFloat16 after each addition.
+constexpr bool adds_on_card(Reduction r, DType compute, Numerics numerics) {
+  return r == Reduction::Sum && numerics == Numerics::Quirks && is_reduced_float(compute);
+}
+
 /// Elements of a lane that a sum of float32 along a row adds in float32 before their total joins the float64 state: a
 /// conversion for each run instead of each element (ADR 0017).
 constexpr int kRun = 4;
-constexpr bool adds_in_runs(Reduction r, DType compute) {
-  return r == Reduction::Sum && lane_of(compute) == Lane::F32;
+constexpr bool adds_in_runs(Reduction r, DType compute, Numerics numerics) {
+  return r == Reduction::Sum && lane_of(compute) == Lane::F32 &&
+         !adds_on_card(r, compute, numerics);
 }
 /// The total of a run: starts where adding changes nothing, not even the sign of a zero.
 constexpr StateRule kRunTotal{Lane::F32, 0x80000000U};
 
-/// The state after one more element: `x` in the compute type, at I64 `position` along the reduced dimension.
-std::vector<Value> accumulate(Builder& b, Reduction r, Value x, Value position,
+/// The state after one more element: `x` in the lane of the compute type, at I64 `position` along the reduced dimension.
+std::vector<Value> accumulate(Builder& b, Reduction r, DType compute, Value x, Value position,
                               std::span<const Value> state);
 
 /// The state of the elements of both sides together.
-std::vector<Value> combine(Builder& b, Reduction r, std::span<const Value> left,
+std::vector<Value> combine(Builder& b, Reduction r, DType compute, std::span<const Value> left,
                            std::span<const Value> right);
 
 /// The outcome, in storage type `result`.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "spyre/kernels/op.h"
+#include "spyre/kernels/ops/quirks.h"
 #include "spyre/kernels/vector_math.h"
 
 namespace spyre::kernels::ops {
@@ -22,7 +23,7 @@ struct Add {
                                .select = "alpha=1",
                                .doc = "x + y; bool: or"};
   static double ref(Doubles x) { return x[0] + x[1]; }
-  static Value body(Builder& b, Values x) { return b.add(x[0], x[1]); }
+  static Value body(Builder& b, Values x) { return quirks::sum(b, x[0], x[1], b.add(x[0], x[1])); }
 };
 static_assert(Operator<Add>);
 

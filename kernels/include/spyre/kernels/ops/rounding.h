@@ -34,7 +34,7 @@ struct Floor {
                                .computes = kNumbers,
                                .doc = "the greatest whole number not above x"};
   static double ref(Doubles x) { return std::floor(x[0]); }
-  static Value body(Builder& b, Values x) { return b.floor(x[0]); }
+  static Value body(Builder& b, Values x) { return quirks::floor(b, x[0], b.floor(x[0])); }
 };
 static_assert(Operator<Floor>);
 
@@ -45,7 +45,7 @@ struct Ceil {
                                .computes = kNumbers,
                                .doc = "the least whole number not below x"};
   static double ref(Doubles x) { return std::ceil(x[0]); }
-  static Value body(Builder& b, Values x) { return b.ceil(x[0]); }
+  static Value body(Builder& b, Values x) { return quirks::ceil(b, x[0], b.ceil(x[0])); }
 };
 static_assert(Operator<Ceil>);
 
