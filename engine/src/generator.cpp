@@ -36,6 +36,8 @@ class Generator final : public c10::GeneratorImpl {
   void set_state(const c10::TensorImpl& state) override;
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
 
+  PhiloxState state() const { return state_; }
+  void set(PhiloxState state) { state_ = state; }
   PhiloxState take(std::uint64_t count) {
     const PhiloxState before = state_;
     state_.offset += count;
@@ -101,9 +103,24 @@ PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device d
   at::Generator used = given ? *generator : default_generator(device.index());
   TORCH_CHECK(used.device().is_privateuseone(),
               "Expected a 'spyre' device type for generator but found '", used.device(), "'");
+  TORCH_CHECK(!given || used.unsafeGetGeneratorImpl() == default_generator(used.device().index()).unsafeGetGeneratorImpl() || !is_capturing(resolved(device.index())),
+              "spyre: a graph draws from the default generator alone, which moves on from replay to replay; "
+              "give no other inside a capture");
   auto* own = used.get<Generator>();
   const std::lock_guard lock(own->mutex_);
   return own->take(count);
+}
+
+PhiloxState default_generator_state(c10::DeviceIndex device) {
+  auto* own = at::Generator(default_generator(device)).get<Generator>();
+  const std::lock_guard lock(own->mutex_);
+  return own->state();
+}
+
+void set_default_generator_state(c10::DeviceIndex device, PhiloxState state) {
+  auto* own = at::Generator(default_generator(device)).get<Generator>();
+  const std::lock_guard lock(own->mutex_);
+  own->set(state);
 }
 
 }  // namespace spyre::engine

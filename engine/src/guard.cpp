@@ -20,7 +20,8 @@ struct Current {
   c10::DeviceIndex device = 0;
   bool keeps_backward =
       false;  // see keep_backward_here(): settled before the thread's first operation
-  std::array<StreamId, kMaxDevices> streams{};  // 0: the default stream
+  std::array<StreamId, kMaxDevices> streams{};  // recorded on; 0: the default stream
+  std::array<StreamId, kMaxDevices> chosen{};   // the same, or what a capture stands in for
 };
 thread_local Current current;
 
@@ -68,7 +69,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
 
   c10::Stream getStream(c10::Device device) const override {
-    return as_torch(index_of(device), current_stream_on(index_of(device)));
+    return as_torch(index_of(device), current.chosen[static_cast<std::size_t>(index_of(device))]);
   }
   c10::Stream getDefaultStream(c10::Device device) const override {
     return as_torch(index_of(device), StreamId{});
@@ -90,9 +91,11 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     return bounded([&] { return lazy_device(stream.device()).idle(stream_of(stream)); });
   }
   void synchronizeStream(const c10::Stream& stream) const override {
+    check_may_wait(stream.device_index());
     bounded([&] { lazy_device(stream.device()).synchronize(stream_of(stream)); });
   }
   void synchronizeDevice(const c10::DeviceIndex device) const override {
+    check_may_wait(device);
     bounded([&] { Runtime::get().device(device).synchronize_all(); });
   }
 
@@ -134,7 +137,30 @@ StreamId current_stream_on(c10::DeviceIndex device) noexcept {
 
 StreamId exchange_stream(c10::DeviceIndex device, StreamId stream) {
   check_index(device);
-  return std::exchange(current.streams[static_cast<std::size_t>(device)], stream);
+  const bool capturing = is_capturing(device);
+  const auto at = static_cast<std::size_t>(device);
+  if (!capturing) current.streams[at] = stream;
+  return std::exchange(current.chosen[at], stream);
+}
+
+void begin_capture_on(c10::DeviceIndex device, StreamId capture) noexcept {
+  current.streams[static_cast<std::size_t>(device)] = capture;
+}
+
+void end_capture_on(c10::DeviceIndex device) noexcept {
+  const auto at = static_cast<std::size_t>(device);
+  current.streams[at] = current.chosen[at];
+}
+
+bool is_capturing(c10::DeviceIndex device) noexcept {
+  const auto at = static_cast<std::size_t>(device);
+  return current.streams[at] != current.chosen[at];
+}
+
+void check_may_wait(c10::DeviceIndex device) {
+  TORCH_CHECK(!is_capturing(device),
+              "synchronize: a graph is being captured, so nothing runs that could be waited for; synchronize "
+              "before the capture or after a replay");
 }
 
 const c10::impl::DeviceGuardImplInterface& device_guard() {

@@ -26,6 +26,9 @@ struct BufferAccess {
         throw DeviceFault("this tensor was never computed: an operation that it depends on failed");
       case Spoiled::ByMemory:
         throw OutOfDeviceMemory("this tensor was never computed: the card was full");
+      case Spoiled::ByCapture:
+        throw CaptureError(
+            "this tensor was recorded into a graph and not computed yet; replay the graph first");
     }
   }
 

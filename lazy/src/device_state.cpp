@@ -79,9 +79,20 @@ StreamId Device::State::open_stream(Lock& lock, StreamId id) {
 }
 
 StreamState& Device::State::stream(StreamId id) {
-  if (id.value >= stream_of.size() || stream_of[id.value] == nullptr)
-    throw InvalidArgument(str("stream: there is no stream ", id));
-  return *stream_of[id.value];
+  if (StreamState* s = find_stream(id)) return *s;
+  throw InvalidArgument(str("stream: there is no stream ", id));
+}
+
+StreamState* Device::State::find_stream(StreamId id) {
+  return id.value < stream_of.size() ? stream_of[id.value] : capture(id);
+}
+
+StreamState& Device::State::card_stream(StreamId id) {
+  StreamState& s = stream(id);
+  if (s.capture == nullptr) return s;
+  throw CaptureError(
+      "capture: a graph is being recorded, so nothing runs, and no value can be read, brought to "
+      "the host, computed there, or waited for; do that before the capture or after a replay");
 }
 
 void Device::State::wait(StreamState& s, TimelinePoint point) {
@@ -160,15 +171,31 @@ void Device::State::drop_retired(Lock& lock) {
   lock.lock();
 }
 
-void Device::State::launch(StreamState& s, Trace& trace,
-                           const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
-  const LaunchPlan& p = *plan;
+bool Device::State::place(StreamState& s, const Trace& trace,
+                          const std::shared_ptr<const LaunchPlan>& plan) {
   Flight& flight = s.next_flight();
   flight.operations.clear();  // of a launch that was not accepted
-  if (!p.steps.empty()) flight.place_buffers(plan, trace);
-  count(p);
-  if (p.steps.empty()) return trace.clear();
-  flight.begin(trace);
+  if (!plan->steps.empty()) flight.place_buffers(plan, trace);
+  count(*plan);
+  return !plan->steps.empty();
+}
+
+void Device::State::launch(StreamState& s, Trace& trace,
+                           const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
+  if (!place(s, trace, plan)) return trace.clear();
+  s.next_flight().begin(trace);
+  submit(s, urgency);
+}
+
+void Device::State::launch(StreamState& s, const Trace& trace, std::vector<std::uint64_t> params,
+                           const std::shared_ptr<const LaunchPlan>& plan, Urgency urgency) {
+  if (!place(s, trace, plan)) return;
+  s.next_flight().begin(trace, std::move(params));
+  submit(s, urgency);
+}
+
+void Device::State::submit(StreamState& s, Urgency urgency) {
+  Flight& flight = s.next_flight();
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
   const auto add = [&](auto what, std::string_view name) -> Operation& {
@@ -180,7 +207,7 @@ void Device::State::launch(StreamState& s, Trace& trace,
   };
   add(device_sim::HostCallback{[&flight] { flight.fill_image(); }}, "resolve_arguments");
   add(device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr}, "send_arguments");
-  for (const LaunchStep& step : p.steps) {
+  for (const LaunchStep& step : flight.plan().steps) {
     Operation& compute =
         add(device_sim::Compute{step.program, flight.arguments_of(step)}, step.name);
     compute.work = step.work;
@@ -225,9 +252,10 @@ void Device::State::relieve_memory(Lock& lock) {
 StreamState* Device::State::pending_in(Buffer& buffer) {
   const std::uint64_t serial = BufferAccess::trace_serial(buffer);
   if (serial == 0) return nullptr;
-  StreamState& user = stream(Trace::stream_of_serial(serial));
-  const bool pending = serial == user.trace.serial() || serial == user.finished.serial();
-  return pending ? &user : nullptr;
+  StreamState* user = find_stream(Trace::stream_of_serial(serial));
+  if (user == nullptr) return nullptr;  // it was a capture
+  const bool pending = serial == user->trace.serial() || serial == user->finished.serial();
+  return pending ? user : nullptr;
 }
 
 bool Device::State::pending_writes(Buffer& buffer) {
@@ -240,14 +268,21 @@ void Device::State::flush_uses(Lock& lock, StreamState& s, Buffer& buffer, Flush
   StreamState* user = pending_in(buffer);
   if (user == nullptr) return;
   if (user == &s) return flush(lock, s, reason, urgency);
+  if (user->capture != nullptr)
+    throw CaptureError(
+        "capture: this tensor is used by a graph that is being recorded; use it when that is done");
   flush(lock, *user, FlushReason::CrossStream, urgency);
+  if (s.capture != nullptr) return;  // it comes after them whenever it runs
   card.wait_for(s.id(), card.last_point(user->id()));
 }
 
 bool Device::State::admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) {
   if (s.trace.uses(buffer)) return true;
   if (buffer.is_tiled()) return false;
-  if (reads) BufferAccess::raise_if_spoiled(buffer);
+  // One graph may go on where another, which will be replayed first, ends.
+  const bool may_follow =
+      s.capture != nullptr && BufferAccess::spoiled(buffer) == Spoiled::ByCapture;
+  if (reads && !may_follow) BufferAccess::raise_if_spoiled(buffer);
   flush_uses(lock, s, buffer, FlushReason::CrossStream, Urgency::Background);
   return true;
 }
@@ -273,7 +308,9 @@ bool Device::State::record(Lock& lock, StreamState& s, PreparedPointwise& op,
 void Device::State::recorded(Lock& lock, StreamState& s) {
   ++counted.dispatches;
   const Settings& settings = planner.settings();
-  if (settings.mode == Mode::Eager || settings.sync) {
+  if (s.capture != nullptr) {
+    if (s.trace.nodes().size() >= settings.max_nodes) close_segment(lock, s);
+  } else if (settings.mode == Mode::Eager || settings.sync) {
     const bool raises = settings.sync;
     flush(lock, s, FlushReason::EagerMode, Urgency::Waited);
     const TimelinePoint point = card.last_point(s.id());

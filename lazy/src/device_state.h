@@ -27,7 +27,14 @@ struct Device::State {
   /// add_stream for one that is not the first. Gives the lock up.
   StreamId open_stream(Lock& lock, StreamId id)
       SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
+  /// One to record on: of the card, or a capture. Throws InvalidArgument if there is none.
   StreamState& stream(StreamId id) SPYRE_REQUIRES(mutex);
+  /// Null instead.
+  StreamState* find_stream(StreamId id) SPYRE_REQUIRES(mutex);
+  /// One to run on. Throws CaptureError for a capture, where nothing runs.
+  StreamState& card_stream(StreamId id) SPYRE_REQUIRES(mutex);
+  /// Null if there is no such capture.
+  StreamState* capture(StreamId id) SPYRE_REQUIRES(mutex);
 
   /// With one outside owner.
   BufferRef new_buffer(Bytes size) SPYRE_REQUIRES(mutex) {
@@ -47,6 +54,18 @@ struct Device::State {
               std::uint32_t source) SPYRE_REQUIRES(mutex);
   /// Counts, and flushes if a limit is reached, the mode is eager, or each node is waited for.
   void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
+
+  // Capture and replay (capture.cpp).
+  /// Where an upload runs. For a capture, whose replays do not repeat it, only into what is new.
+  StreamState& upload_stream(StreamId id, Buffer& target) SPYRE_REQUIRES(mutex);
+  /// The results of a capture can not be read before they are computed.
+  void spoil_results(StreamState& s) SPYRE_REQUIRES(mutex);
+  /// The capture's trace becomes the next segment of its graph; what can be seen of it gets memory.
+  void close_segment(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
+  /// Has every segment planned for the settings of now.
+  void prepare(CapturedGraph& graph) SPYRE_REQUIRES(mutex);
+  void replay_segment(Lock& lock, StreamState& s, CapturedGraph& graph, std::size_t index,
+                      RandomShift random) SPYRE_REQUIRES(mutex);
 
   // Waiting.
   void wait(StreamState& s, device_sim::TimelinePoint point) SPYRE_EXCLUDES(mutex);
@@ -78,6 +97,15 @@ struct Device::State {
   bool pending_writes(Buffer& buffer) SPYRE_REQUIRES(mutex);
   void launch(StreamState& s, Trace& trace, const std::shared_ptr<const LaunchPlan>& plan,
               device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
+  /// Of a trace that is launched again, with these parameters.
+  void launch(StreamState& s, const Trace& trace, std::vector<std::uint64_t> params,
+              const std::shared_ptr<const LaunchPlan>& plan, device_sim::Urgency urgency)
+      SPYRE_REQUIRES(mutex);
+  /// Gives the trace's buffers their places in the stream's next flight. False if nothing has to run.
+  bool place(StreamState& s, const Trace& trace, const std::shared_ptr<const LaunchPlan>& plan)
+      SPYRE_REQUIRES(mutex);
+  /// The operations of the stream's next flight, which has begun.
+  void submit(StreamState& s, device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   void count(const LaunchPlan& plan) SPYRE_REQUIRES(mutex);
   /// The trace cannot run: what it would have computed is spoiled.
   void abandon(Trace& trace, Spoiled why) SPYRE_REQUIRES(mutex);
@@ -106,6 +134,7 @@ struct Device::State {
   Planner planner SPYRE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);
   std::vector<StreamState*> stream_of SPYRE_GUARDED_BY(mutex);  // by StreamId; nullptr: none
+  std::vector<std::unique_ptr<StreamState>> captures SPYRE_GUARDED_BY(mutex);  // used again
   Stats counted SPYRE_GUARDED_BY(mutex);                        // the fields that are counted here
   SourceText source_text SPYRE_GUARDED_BY(mutex);
   std::function<void()> memory_pressure SPYRE_GUARDED_BY(mutex);

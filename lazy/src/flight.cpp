@@ -122,9 +122,21 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
 }
 
 void Flight::begin(Trace& trace) {
+  skip_nothing();
+  trace.hand_over(buffers_, params_, sources_);
+}
+
+void Flight::begin(const Trace& trace, std::vector<std::uint64_t> params) {
+  skip_nothing();
+  buffers_.assign(trace.buffers().begin(), trace.buffers().end());
+  for (const BufferUse& use : buffers_) use.buffer->add_reference();
+  params_ = std::move(params);
+  sources_.assign(trace.sources().begin(), trace.sources().end());
+}
+
+void Flight::skip_nothing() {
   any_skipped_.store(false, std::memory_order_relaxed);
   skip_.assign(plan_->steps.size(), 0);
-  trace.hand_over(buffers_, params_, sources_);
 }
 
 std::shared_ptr<const void> Flight::handle() {

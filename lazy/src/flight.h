@@ -40,6 +40,8 @@ class Flight final : public StepMonitor {
   void place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& trace);
   /// From here on the flight ends with finish(), called through the handle.
   void begin(Trace& trace);
+  /// The same of a trace that is launched again: it stays as it is, and `params` stand for its own.
+  void begin(const Trace& trace, std::vector<std::uint64_t> params);
   std::shared_ptr<const void> handle();
 
   /// Scratch space for what the launcher submits; empty between launches.
@@ -68,6 +70,7 @@ class Flight final : public StepMonitor {
   void reserve_arguments(std::size_t words);
   /// Of at least that size; null if none is needed.
   std::shared_ptr<Arena> arena_for(Bytes size) const;
+  void skip_nothing();
   void finish() noexcept;
   void call_off(std::vector<bool> spoiled, std::size_t first_step);
   device_sim::Piece part(const Touch& touch) const;

@@ -10,7 +10,7 @@ std::string_view name_of(FlushReason reason) {
       "item",       "device_to_host", "host_to_device",  "synchronize",
       "event",      "host_op",        "data_dependent",  "step",
       "node_limit", "byte_limit",     "memory_pressure", "cross_stream",
-      "eager_mode", "settings",       "shutdown"};
+      "replay",     "eager_mode",     "settings",        "shutdown"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

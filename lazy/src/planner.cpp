@@ -40,6 +40,7 @@ void Planner::configure(const Settings& settings) {
   check_passes(settings.passes);
   check_dump_directory(settings.dump_directory);
   settings_ = settings;
+  ++settings_version_;
   plans_.set_capacity(settings.plan_cache, retired_);
   make_fingerprint();
 }
@@ -54,21 +55,27 @@ std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace, C
   });
   if (plan != nullptr) return plan;
   collect_facts(trace, facts_);
-  const std::span<const std::byte> key = key_.build(trace, facts_, fingerprint_);
-  plan = plans_.find(key);
-  if (plan == nullptr) {
-    const MissCause cause = history_.explain(key_.parts());
-    ++misses_[static_cast<std::size_t>(cause)];
-    log(LogChannel::Cache,
-        [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
-    plan = compile(trace);
-    plans_.insert(key, plan, plan->bytes(), retired_);
-  }
+  plan = find_or_compile(trace, facts_);
   plans_.expect_latest_after(before);
   return plan;
 }
 
-std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
+std::shared_ptr<const LaunchPlan> Planner::find_or_compile(const Trace& trace,
+                                                           std::span<const BufferFacts> facts) {
+  const std::span<const std::byte> key = key_.build(trace, facts, fingerprint_);
+  auto plan = plans_.find(key);
+  if (plan != nullptr) return plan;
+  const MissCause cause = history_.explain(key_.parts());
+  ++misses_[static_cast<std::size_t>(cause)];
+  log(LogChannel::Cache,
+      [&] { return str("plan miss: ", name_of(cause), ", ", trace.nodes().size(), " nodes"); });
+  plan = compile(trace, facts);
+  plans_.insert(key, plan, plan->bytes(), retired_);
+  return plan;
+}
+
+std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace,
+                                                   std::span<const BufferFacts> facts) {
   CompileOptions options;
   options.pipeline.passes = settings_.passes;
   options.pipeline.verify = settings_.verify;
@@ -83,7 +90,7 @@ std::shared_ptr<const LaunchPlan> Planner::compile(const Trace& trace) {
     options.pipeline.on_change = [](std::string_view pass, const std::string& printed) {
       write_log_line(LogChannel::Fusion, str(pass, ":\n", printed));
     };
-  return compile_plan(trace, facts_, kernels_, options);
+  return compile_plan(trace, facts, kernels_, options);
 }
 
 void Planner::clear() {

@@ -3,7 +3,9 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,12 +28,17 @@ class Planner {
   /// `before`: the plan of the trace before on the same stream, which tells what may come; it
   /// becomes this one.
   std::shared_ptr<const LaunchPlan> find_or_compile(const Trace& trace, CacheHint& before);
+  /// The same with facts that were taken earlier, and nothing known of what came before.
+  std::shared_ptr<const LaunchPlan> find_or_compile(const Trace& trace,
+                                                    std::span<const BufferFacts> facts);
   std::shared_ptr<const kernels::LibraryCall> library_call(const Library& op) {
     return calls_.find_or_make(op, retired_);
   }
 
   void configure(const Settings& settings);
   const Settings& settings() const { return settings_; }
+  /// Counts from 1; plans made under another version may not fit the settings.
+  std::uint64_t settings_version() const { return settings_version_; }
 
   /// Forgets plans, calls and kernels.
   void clear();
@@ -47,10 +54,11 @@ class Planner {
   void reset_counts();
 
  private:
-  std::shared_ptr<const LaunchPlan> compile(const Trace& trace);
+  std::shared_ptr<const LaunchPlan> compile(const Trace& trace, std::span<const BufferFacts> facts);
   void make_fingerprint();
 
   Settings settings_;
+  std::uint64_t settings_version_ = 1;
   Bytes scratchpad_;
   std::uint64_t cores_;
   std::vector<std::byte> fingerprint_;  // settings that change plans

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "flight.h"
+#include "spyre/lazy/captured_graph.h"
 #include "spyre/lazy/step_detector.h"
 #include "spyre/lazy/trace.h"
 #include "spyre/lazy/verified_cache.h"
@@ -18,6 +20,7 @@ namespace spyre::lazy {
 /// A bounded number of launches and transfers are in progress on a stream; whoever adds one more
 /// waits for the oldest first. Whether somebody waits is decided by what the program waited for
 /// before, never by how far the card happens to be: modelled time must not depend on it (law 7).
+/// A capture has a trace alone, and none of the rest.
 /// Guarded by the device's lock, except `faults` and `awaited`.
 struct StreamState {
   static constexpr std::size_t kFlights = 8, kTransfers = 64;
@@ -48,6 +51,7 @@ struct StreamState {
   /// A step that was cut off the trace and waits for its launch: it comes before `trace`.
   Trace finished;
   Trace trace;
+  std::unique_ptr<CapturedGraph> capture;  // what the trace becomes a part of; else null
   StepDetector steps;
   CacheHint last_plan;  // of the trace that was launched last
   LatestArena arena;

@@ -11,13 +11,13 @@ using device_sim::Urgency;
 
 void Device::flush(StreamId stream, FlushReason reason) {
   Lock lock(state_->mutex);
-  state_->flush(lock, state_->stream(stream), reason, Urgency::Background);
+  state_->flush(lock, state_->card_stream(stream), reason, Urgency::Background);
 }
 
 void Device::synchronize(StreamId stream, FlushReason reason) {
   State& d = *state_;
   Lock lock(d.mutex);
-  StreamState& s = d.stream(stream);
+  StreamState& s = d.card_stream(stream);
   d.flush(lock, s, reason, Urgency::Waited);
   const TimelinePoint point = d.card.last_point(stream);
   lock.unlock();
@@ -51,7 +51,7 @@ StreamId Device::host_stream(std::uint32_t index) {
 bool Device::faulted(StreamId stream) const {
   State& d = *state_;
   const Lock lock(d.mutex);
-  return d.stream(stream).faults.any();
+  return d.card_stream(stream).faults.any();
 }
 
 bool Device::faulted() const {
@@ -63,15 +63,15 @@ bool Device::faulted() const {
 TimelinePoint Device::record_event(StreamId stream) {
   State& d = *state_;
   Lock lock(d.mutex);
-  d.flush(lock, d.stream(stream), FlushReason::Event, Urgency::Background);
+  d.flush(lock, d.card_stream(stream), FlushReason::Event, Urgency::Background);
   return d.card.last_point(stream);
 }
 
 void Device::wait_event(StreamId stream, TimelinePoint point) {
   State& d = *state_;
   Lock lock(d.mutex);
-  if (point.stream == stream || d.stream(point.stream).has_awaited(point)) return;
-  d.flush(lock, d.stream(stream), FlushReason::Event, Urgency::Background);
+  if (point.stream == stream || d.card_stream(point.stream).has_awaited(point)) return;
+  d.flush(lock, d.card_stream(stream), FlushReason::Event, Urgency::Background);
   d.card.wait_for(stream, point);
 }
 
@@ -80,7 +80,7 @@ bool Device::reached(TimelinePoint point) const { return state_->card.reached(po
 void Device::synchronize(TimelinePoint point) {
   State& d = *state_;
   Lock lock(d.mutex);
-  StreamState& s = d.stream(point.stream);
+  StreamState& s = d.card_stream(point.stream);
   lock.unlock();
   d.wait(s, point);
   d.raise_fault(s);
@@ -89,7 +89,7 @@ void Device::synchronize(TimelinePoint point) {
 bool Device::idle(StreamId stream) const {
   State& d = *state_;
   const Lock lock(d.mutex);
-  return d.stream(stream).empty() && d.card.reached(d.card.last_point(stream));
+  return d.card_stream(stream).empty() && d.card.reached(d.card.last_point(stream));
 }
 
 }  // namespace spyre::lazy

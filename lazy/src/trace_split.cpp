@@ -82,4 +82,9 @@ void Trace::swap(Trace& other) noexcept {
   notes_.swap(other.notes_);
 }
 
+void Trace::move_to(Trace& kept) noexcept {
+  swap(kept);
+  serial_ = kept.serial_ + 1;
+}
+
 }  // namespace spyre::lazy

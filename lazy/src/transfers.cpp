@@ -85,10 +85,10 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
         .upload(target, offset, source, length, blocking, std::move(keep_alive));
   State& d = *state_;
   Lock lock(d.mutex);
-  StreamState& s = d.stream(stream);
+  StreamState& s = d.upload_stream(stream, target);
   d.flush_uses(lock, s, target, FlushReason::HostToDevice, Urgency::Background);
   const bool whole = length == target.size();
-  const bool busy = !s.has_awaited(d.card.last_point(stream));
+  const bool busy = !s.has_awaited(d.card.last_point(s.id()));
   if (blocking && busy && length <= kStaged) {
     auto staged = std::make_shared<std::vector<std::byte>>(source, source + length.count);
     source = staged->data();
@@ -120,7 +120,7 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
   State& d = *state_;
   const Urgency urgency = blocking ? Urgency::Waited : Urgency::Background;
   Lock lock(d.mutex);
-  StreamState& s = d.stream(stream);
+  StreamState& s = d.card_stream(stream);
   if (d.pending_writes(source)) d.flush_uses(lock, s, source, reason, urgency);
   d.give_memory(lock, s, source, false, urgency);
   const device_sim::Piece piece = BufferAccess::piece(source, offset, length);
@@ -139,7 +139,7 @@ std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason rea
   if (buffer.is_tiled()) return Images(*this, stream).host_address(buffer, reason);
   State& d = *state_;
   Lock lock(d.mutex);
-  StreamState& s = d.stream(stream);
+  StreamState& s = d.card_stream(stream);
   d.flush_uses(lock, s, buffer, reason, urgency_of(reason));
   d.give_memory(lock, s, buffer, false, Urgency::Waited);
   const device_sim::Piece piece = BufferAccess::piece(buffer, {}, buffer.size());
@@ -153,7 +153,7 @@ std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason rea
 void Device::price_host_work(StreamId stream, Bytes to_host, Bytes to_device) {
   State& d = *state_;
   Lock lock(d.mutex);
-  StreamState& s = d.stream(stream);
+  StreamState& s = d.card_stream(stream);
   const auto pass = [&](std::string_view name, auto what) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
     Operation operation;
     operation.what = std::move(what);

@@ -18,6 +18,7 @@ namespace py = pybind11;
 using engine::Runtime;
 
 void synchronize(c10::DeviceIndex device) {
+  engine::check_may_wait(device);
   if (Runtime::running() != nullptr || Runtime::in_bad_fork())
     Runtime::get().device(device).synchronize_all();
 }
@@ -104,6 +105,8 @@ void bind_runtime(py::module_& module) {
   module.def("drain_at_exit", &drain_at_exit, Released());
   module.def("empty_cache", &empty_cache, Released(),
              "Drops cached plans, kernels and free memory; bytes given back.");
+  module.def("is_capturing", &engine::is_capturing,
+             "Whether the thread's work on a device becomes part of a graph.");
   module.def("stream_priority", &stream_priority);
   module.def("host_stream", &host_stream, Released(), "The next of the host's streams.");
   module.def("stream_faulted", &stream_faulted, Released(),

@@ -56,6 +56,7 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
   result["ops_fused"] = stats.ops_fused;
   result["dead_ops"] = stats.dead_ops;
   result["duplicate_ops"] = stats.duplicate_ops;
+  result["graph_replays"] = stats.graph_replays;
   result["relayouts"] = stats.relayouts;
   result["fallbacks"] = fallbacks;
   result["bytes_h2d"] = stats.card.bytes_h2d;

@@ -5,6 +5,7 @@
 #include "bindings.h"
 #include "spyre/engine/activity_profiler.h"
 #include "spyre/engine/allocator.h"
+#include "spyre/engine/graph_capture.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/hooks.h"
 #include "spyre/engine/pinned_memory.h"
@@ -24,7 +25,8 @@ void take_over() {
   *awake = {.hooks = &engine::hooks(),
             .guard = &engine::device_guard(),
             .allocator = &engine::device_allocator(),
-            .profiler = &engine::activity_profiler()};
+            .profiler = &engine::activity_profiler(),
+            .make_graph = &engine::make_graph};
 }
 
 }  // namespace

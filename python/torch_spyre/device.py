@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 
-from . import memory, random, streams
+from . import graphs, memory, random, streams
 from ._engine import DeviceLike, device_index, engine
 from ._hooks import device_count
 from .config import config
 from .diagnostics import get_diagnostic_report
 from .explain import explain
+from .graphs import SpyreGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import (
     empty_cache,
     max_memory_allocated,
@@ -71,6 +72,7 @@ __all__ = [
     "DeviceProperties",
     "Event",
     "SpyreDeviceState",
+    "SpyreGraph",
     "SpyreStreamError",
     "Stream",
     "StreamContext",
@@ -96,13 +98,18 @@ __all__ = [
     "get_rng_state",
     "get_rng_state_all",
     "get_stream_from_pool",
+    "graph",
+    "graph_pool_handle",
+    "graphs",
     "host_compute_stream",
     "host_compute_stream_by_id",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",

@@ -56,3 +56,9 @@ def test_card_numerics_cost_half_a_digit():
               for line in done.stdout.splitlines() if "on the card" in line}  # fmt: skip
     assert errors["float16"][1] > 1.2 * errors["float16"][0]
     assert errors["float32"][1] == errors["float32"][0]
+
+
+def test_replayed_steps_have_the_bits_of_recorded_ones():
+    done = run_example("graph_replay")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "300 losses: the same bits" in done.stdout

@@ -158,6 +158,8 @@ void register_dormant_device() {
       new DormantHooks);  // PyTorch keeps all three for the life of the process
   c10::impl::DeviceGuardImplRegistrar(kSpyre, new DormantGuard);
   c10::SetAllocator(kSpyre, new DormantAllocator);
+  at::GraphImplRegistry()->Register(
+      "SPYRE", [](const at::GraphImplArgs& arguments) { return wake().make_graph(arguments); });
 }
 
 }  // namespace spyre::python

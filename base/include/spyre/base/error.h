@@ -43,6 +43,12 @@ class DeviceFault : public Error {
  public:
   using Error::Error;
 };
+/// A graph is being captured, or was and did not run yet, and the caller wants what needs values now: RuntimeError in
+/// Python.
+class CaptureError : public Error {
+ public:
+  using Error::Error;
+};
 /// A bug of ours: RuntimeError in Python, with the place.
 class InternalError : public Error {
  public:

@@ -13,9 +13,13 @@ struct PhiloxState {
 };
 
 /// Takes `count` counters from the generator (the device's default if none is given): the state before, atomically.
-/// Throws TypeMismatch for a generator of another device.
+/// Throws TypeMismatch for a generator of another device, and c10::Error for one that a graph's replays would not know.
 PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device,
                     std::uint64_t count);
+
+/// The same of the default generator, without taking.
+PhiloxState default_generator_state(c10::DeviceIndex device);
+void set_default_generator_state(c10::DeviceIndex device, PhiloxState state);
 
 /// Starts nothing: seeding comes before first use. Index -1: the current device.
 const at::Generator& default_generator(c10::DeviceIndex device);

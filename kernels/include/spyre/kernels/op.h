@@ -71,6 +71,9 @@ struct OpInfo {
   /// The result may be much smaller than what it is computed from (x - y): max_ulp then counts units in the
   /// last place of the largest input or 1, whichever is greater.
   bool cancels = false;
+  /// Random numbers: inputs 1 and 2 are a generator's seed and offset (see ops/random.h). A program that runs again
+  /// gets others.
+  bool random = false;
   std::string_view doc;  // one line
 };
 

@@ -20,7 +20,7 @@ class Tiled;
 struct TiledContent;
 
 /// Why a buffer's content never came to be. Whoever reads it gets an error.
-enum class Spoiled : std::uint8_t { No, ByFault, ByMemory };
+enum class Spoiled : std::uint8_t { No, ByFault, ByMemory, ByCapture };
 
 /// Reference counted. Two counts: outside owners (storages: they make the buffer's content
 /// observable) and all references (traces and flights in progress included). Memory goes back to

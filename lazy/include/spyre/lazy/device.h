@@ -51,9 +51,18 @@ struct Stats {
   // Counted per launch: nodes that went into kernels, and those that share one with another node.
   std::uint64_t ops_planned = 0, ops_fused = 0;
   std::uint64_t dead_ops = 0, duplicate_ops = 0;
+  std::uint64_t graph_replays = 0;
   std::uint64_t relayouts = 0;  // copies on the card between sticks and ordinary strides
   device_sim::CardCounters card;
   device_sim::MemoryStats memory;
+};
+
+class CapturedGraph;
+
+/// What random numbers of a replay are made from where the capture had `captured_seed`: another
+/// seed, and offsets that are so much greater. Numbers from other seeds stay what they were.
+struct RandomShift {
+  std::uint64_t captured_seed = 0, seed = 0, offset = 0;
 };
 
 /// Operations are recorded into the trace of their stream and run at a flush. Internally
@@ -120,6 +129,23 @@ class Device {
   /// Waits for a recorded point; raises the fault of its stream.
   void synchronize(device_sim::TimelinePoint point);
   bool idle(StreamId stream) const;  // nothing pending in trace or queue
+
+  // Capture and replay. What is recorded on a capture's stream is kept and not run; whatever would
+  // have to run there throws CaptureError and leaves the capture as it is. So does recording on
+  // another stream what the capture uses.
+  /// The capture's stream, for one thread. The little that must run meanwhile runs on `origin`:
+  /// uploads into tensors without content, which are constants of the graph.
+  StreamId begin_capture(StreamId origin);
+  /// Ends it. What it would have computed is unknown, and reading it an error, until the first
+  /// replay.
+  std::unique_ptr<CapturedGraph> end_capture(StreamId capture);
+  /// Ends it without a graph.
+  void drop_capture(StreamId capture);
+  /// Compiles what the first replay would.
+  void prepare(CapturedGraph& graph);
+  /// Runs the graph behind everything that was recorded on the stream. Operations as one launch
+  /// after the other, each of one plan; nothing is recorded, keyed or looked up.
+  void replay(StreamId stream, CapturedGraph& graph, RandomShift random);
 
   /// Flushes everything first if they differ.
   void configure(const Settings& settings);

@@ -18,6 +18,7 @@ enum class FlushReason : std::uint8_t {
   ByteLimit,       // the trace holds as much memory as it may
   MemoryPressure,  // the card is full: what pending nodes retain must go
   CrossStream,     // another stream uses a pending buffer
+  Replay,          // a captured graph runs next
   EagerMode,       // SPYRE_MODE=eager: after each node
   Settings,        // mode or execution changes
   Shutdown,

@@ -137,6 +137,8 @@ class Trace {
   /// may be keyed and launched, but nothing more is appended to it.
   void split_off(std::size_t first, Trace& tail);
   void swap(Trace& other) noexcept;
+  /// Everything goes to `kept`, which is new; nothing more is appended to it. This one starts over.
+  void move_to(Trace& kept) noexcept;
 
   /// Forgets everything and drops the buffers' references.
   void clear();

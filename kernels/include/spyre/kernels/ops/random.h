@@ -48,6 +48,7 @@ struct RandomBits {
                                .arity = 3,
                                .computes = kInt64Only,
                                .cost = Cost::Transcendental,
+                               .random = true,
                                .doc = "64 random bits, from (index, seed, offset)"};
   static double ref(Doubles x) {
     return static_cast<double>(static_cast<std::int64_t>(reference_bits(x)));
@@ -68,6 +69,7 @@ template <int Bits> struct RandomUnit {
       .arity = 3,
       .computes = kInt64Only,
       .cost = Cost::Transcendental,
+      .random = true,
       .doc = "uniform on [0, 1) for results of that type, from (index, seed, offset)"};
   static double ref(Doubles x) {
     return std::ldexp(static_cast<double>(reference_bits(x) >> (64 - Bits)), -Bits);
@@ -101,6 +103,7 @@ template <int Bits> struct RandomNormal {
       .cost = Cost::Transcendental,
       .max_ulp = 16,
       .cancels = true,
+      .random = true,
       .doc = "standard normal, from (index, seed, offset)"};
   static double ref(Doubles x) {
     const auto [first, second] = reference_pair(x);
@@ -126,6 +129,7 @@ template <int Bits> struct RandomExponential {
       .computes = kInt64Only,
       .cost = Cost::Transcendental,
       .max_ulp = 2,
+      .random = true,
       .doc = "exponential with rate 1, from (index, seed, offset)"};
   static double ref(Doubles x) { return -std::log(reference_open_unit(reference_bits(x), Bits)); }
   static Value body(Builder& b, Values x) {
@@ -141,6 +145,7 @@ struct RandomInteger {
       .arity = 5,
       .computes = kInt64Only,
       .cost = Cost::Transcendental,
+      .random = true,
       .doc =
           "low + floor(bits * range / 2^64), range 0 meaning 2^64, from (index, seed, "
           "offset, low, range)"};

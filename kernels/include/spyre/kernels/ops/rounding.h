@@ -88,7 +88,6 @@ struct NanToNum {
       .aten = "nan_to_num",
       .signature = Signature::FromSchema,
       .arity = 4,
-      .computes = kFloats,
       .doc = "NaN, +inf and -inf replaced; by 0 and the largest finite numbers where None"};
   static double ref(Doubles x) {
     if (std::isnan(x[0])) return std::isnan(x[1]) ? 0 : x[1];
@@ -97,6 +96,7 @@ struct NanToNum {
     return x[0];
   }
   static Value body(Builder& b, Values x) {
+    if (!is_float(b.compute())) return x[0];
     const Value inf = b.constant(x[0], INFINITY), most = largest_finite(b);
     const Value nan = b.select(b.is_nan(x[1]), b.constant(x[0], 0), x[1]);
     const Value high = b.select(b.is_nan(x[2]), most, x[2]);

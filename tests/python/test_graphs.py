@@ -1,0 +1,467 @@
+"""Graphs: what is captured runs at replays alone, with the values of then, and as it would have run eagerly."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import mse_loss
+
+DEVICE = "spyre"
+Stats = Callable[[], dict]
+
+
+def captured(function: Callable[[], torch.Tensor]) -> tuple[torch.spyre.SpyreGraph, torch.Tensor]:
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        result = function()
+    return graph, result
+
+
+def test_replays_read_what_inputs_hold_then() -> None:
+    x = torch.arange(4.0, device=DEVICE)
+    graph, y = captured(lambda: (x * 2 + 1).relu())
+    for start in (0.0, 10.0, -10.0):
+        x.copy_(torch.arange(start, start + 4))
+        graph.replay()
+        assert torch.equal(y.cpu(), (x.cpu() * 2 + 1).relu())
+
+
+def test_the_accelerator_api() -> None:
+    """The example of torch.accelerator.Graph's documentation."""
+    x = torch.zeros(2000, device=DEVICE)
+    stream, graph = torch.Stream(), torch.accelerator.Graph()
+    with stream, graph:
+        x += 1
+    for _ in range(3):
+        graph.replay()
+    assert torch.equal(x.cpu(), torch.full((2000,), 3.0))
+    assert graph.pool() != torch.accelerator.Graph().pool()
+    assert torch.accelerator.Graph(pool=graph.pool()).graph_pool == graph.pool()
+
+
+def test_asking_wakes_a_dormant_device(run_python: Callable) -> None:
+    done = run_python(
+        """
+import torch
+graph = torch.accelerator.Graph()
+assert not torch.spyre.is_initialized()
+assert not torch.spyre.is_current_stream_capturing()
+x = torch.ones(3, device="spyre")
+with graph:
+    assert torch.spyre.is_current_stream_capturing()
+    y = x + 1
+graph.replay()
+print(y.tolist())
+"""
+    )
+    assert done.stdout == "[2.0, 2.0, 2.0]\n", done.stderr
+
+
+def test_replays_record_nothing_and_look_nothing_up(stats: Stats) -> None:
+    x = torch.ones(64, 64, device=DEVICE)
+    graph, y = captured(lambda: (x @ x).softmax(-1).sum())
+    before = stats()
+    for _ in range(10):
+        graph.replay()
+    after = stats()
+    assert after["graph_replays"] - before["graph_replays"] == 10
+    for counter in ("dispatches", "kernels_compiled"):
+        assert after[counter] == before[counter]
+    for counter in ("hits", "misses"):
+        assert after["plan_cache"][counter] == before["plan_cache"][counter]
+    assert y.item() == 64
+
+
+def read_item(x: torch.Tensor) -> object:
+    return x.sum().item()
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        read_item,
+        lambda x: x.cpu(),
+        lambda x: print(x),
+        lambda x: bool(x[0] > 0),
+        lambda x: x.nonzero(),
+        lambda x: torch.linalg.svdvals(x.reshape(1, -1)),
+        lambda x: x.copy_(torch.zeros(4)),
+        lambda x: torch.spyre.synchronize(),
+        lambda x: torch.accelerator.synchronize(),
+        lambda x: torch.spyre.current_stream().synchronize(),
+    ],
+    ids=["item", "cpu", "print", "bool", "nonzero", "host", "upload", "synchronize", "accelerator", "stream"],
+)
+def test_what_needs_values_now_is_refused(wait: Callable[[torch.Tensor], object]) -> None:
+    x = torch.ones(4, device=DEVICE)
+    graph = torch.spyre.SpyreGraph()
+    with pytest.raises(RuntimeError, match=r"captur"), torch.spyre.graph(graph):
+        y = x + 1
+        wait(y)
+    assert not torch.spyre.is_current_stream_capturing()
+    with pytest.raises(RuntimeError, match="nothing has been captured"):
+        graph.replay()
+    with pytest.raises(RuntimeError, match="recorded into a graph"):
+        y.cpu()
+    assert torch.equal((x + 1).cpu(), torch.full((4,), 2.0))
+
+
+def test_a_refused_operation_leaves_the_capture_as_it_is() -> None:
+    x = torch.ones(4, device=DEVICE)
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        y = x + 1
+        with pytest.raises(RuntimeError, match="capture"):
+            y.sum().item()
+        y = y * 3
+    graph.replay()
+    assert y.tolist() == [6.0] * 4
+
+
+def test_results_are_unknown_until_a_replay() -> None:
+    x = torch.ones(4, device=DEVICE)
+    graph, y = captured(lambda: x + 1)
+    for use in (lambda: y.cpu(), lambda: y + 1, lambda: y.sum()):
+        with pytest.raises(RuntimeError, match="replay the graph first"):
+            use()
+    graph.replay()
+    assert (y + 1).tolist() == [3.0] * 4
+
+
+def test_misuse_says_what_to_do() -> None:
+    x = torch.ones(4, device=DEVICE)
+    graph, other = torch.spyre.SpyreGraph(), torch.spyre.SpyreGraph()
+    with pytest.raises(RuntimeError, match="nothing has been captured"):
+        graph.replay()
+    with pytest.raises(RuntimeError, match="capture_begin"):
+        graph.capture_end()
+    with torch.spyre.graph(graph):
+        with pytest.raises(RuntimeError, match="another graph"):
+            other.capture_begin()
+        x += 1
+    with pytest.raises(RuntimeError, match="reset"):
+        graph.capture_begin()
+    with torch.spyre.graph(other), pytest.raises(RuntimeError, match="cannot become a part"):
+        graph.replay()
+    graph.reset()
+    with torch.spyre.graph(graph):
+        x += 10
+    graph.replay()
+    assert x.tolist() == [11.0] * 4
+
+
+def test_a_graph_may_end_while_it_captures() -> None:
+    x = torch.ones(4, device=DEVICE)
+    graph = torch.spyre.SpyreGraph()
+    graph.capture_begin()
+    x += 1
+    del graph
+    assert not torch.spyre.is_current_stream_capturing()
+    assert x.tolist() == [1.0] * 4
+
+
+def test_inputs_and_constants_outlive_their_names() -> None:
+    def program() -> torch.Tensor:
+        return torch.ones(3, device=DEVICE) + torch.tensor([1.0, 2.0, 3.0], device=DEVICE)
+
+    weight = torch.full((3,), 5.0, device=DEVICE)
+    graph, y = captured(lambda: program() * weight)
+    del weight
+    junk = [torch.full((3,), 7.0, device=DEVICE).cpu() for _ in range(20)]
+    assert len(junk) == 20
+    graph.replay()
+    assert y.tolist() == [10.0, 15.0, 20.0]
+
+
+def test_random_numbers_are_those_of_eager_runs() -> None:
+    net = nn.Sequential(nn.Linear(8, 64), nn.Dropout(0.5)).to(DEVICE)
+    x = torch.randn(2, 8).to(DEVICE)
+
+    def program() -> torch.Tensor:
+        return net(x) + torch.rand(64, device=DEVICE)
+
+    torch.manual_seed(5)
+    expected = [program().cpu() for _ in range(3)]
+    torch.manual_seed(5)
+    graph, y = captured(program)
+    for wanted in expected:
+        graph.replay()
+        assert torch.equal(y.cpu(), wanted)
+    torch.manual_seed(6)
+    other = program().cpu()
+    torch.manual_seed(6)
+    graph.replay()
+    assert torch.equal(y.cpu(), other)
+
+
+def test_random_numbers_that_no_replay_could_repeat_are_refused() -> None:
+    x = torch.empty(8, device=DEVICE)
+    graph = torch.spyre.SpyreGraph()
+    generator = torch.Generator(DEVICE)
+    with torch.spyre.graph(graph), pytest.raises(RuntimeError, match="default generator alone"):
+        x.uniform_(generator=generator)
+    graph.reset()
+    with pytest.raises(RuntimeError, match="seeded inside"), torch.spyre.graph(graph):
+        torch.manual_seed(3)
+        x.uniform_()
+    assert not torch.spyre.is_current_stream_capturing()
+
+
+def test_checkpointed_dropout_is_recomputed_alike() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    x = torch.randn(64, device=DEVICE, requires_grad=True)
+
+    def program(inner: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(inner.sin(), 0.5).cos()
+
+    graph = torch.spyre.SpyreGraph()
+    x.grad = torch.zeros_like(x)
+    with torch.spyre.graph(graph):
+        x.grad.zero_()
+        checkpoint(program, x, use_reentrant=False).sum().backward()
+    torch.manual_seed(11)
+    graph.replay()
+    replayed = x.grad.cpu()
+    torch.manual_seed(11)
+    x.grad.zero_()
+    program(x).sum().backward()
+    assert torch.equal(replayed, x.grad.cpu())
+
+
+def network() -> nn.Module:
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 1)).to(DEVICE)
+
+
+def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    torch.manual_seed(2)
+    return [(torch.randn(32, 8), torch.randn(32, 1)) for _ in range(6)]
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "AdamW"])
+@pytest.mark.parametrize("foreach", [False, True])
+def test_whole_training_steps(optimizer: str, foreach: bool) -> None:
+    def losses(graphed: bool) -> list[float]:
+        net = network()
+        x, y = torch.zeros(32, 8, device=DEVICE), torch.zeros(32, 1, device=DEVICE)
+        more = {"momentum": 0.9} if optimizer == "SGD" else {"capturable": True}
+        opt = getattr(torch.optim, optimizer)(net.parameters(), lr=0.01, foreach=foreach, **more)
+
+        def step() -> torch.Tensor:
+            opt.zero_grad(set_to_none=False)
+            loss = mse_loss(net(x), y)
+            loss.backward()
+            opt.step()
+            return loss
+
+        step()  # makes gradients and the optimizer's state
+        graph = torch.spyre.SpyreGraph()
+        if graphed:
+            with torch.spyre.graph(graph):
+                loss = step()
+        found = []
+        for new_x, new_y in batches():
+            x.copy_(new_x)
+            y.copy_(new_y)
+            if graphed:
+                graph.replay()
+            else:
+                loss = step()
+            found.append(loss.item())
+        return found
+
+    assert losses(graphed=True) == losses(graphed=False)
+
+
+def test_warmed_up_on_another_stream() -> None:
+    """The recipe of PyTorch's documentation for torch.cuda."""
+    net, (x, y) = network(), (t.to(DEVICE) for t in batches()[0])
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    side = torch.spyre.Stream()
+    side.wait_stream(torch.spyre.current_stream())
+    with torch.spyre.stream(side):
+        for _ in range(2):
+            opt.zero_grad(set_to_none=True)
+            mse_loss(net(x), y).backward()
+            opt.step()
+    torch.spyre.current_stream().wait_stream(side)
+    graph = torch.spyre.SpyreGraph()
+    opt.zero_grad(set_to_none=True)
+    with torch.spyre.graph(graph):
+        loss = mse_loss(net(x), y)
+        loss.backward()
+        opt.step()
+    first = None
+    for _ in range(5):
+        graph.replay()
+        first = first or loss.item()
+    assert loss.item() < first
+
+
+@pytest.mark.parametrize("stream", [None, "other"])
+def test_streams_inside_keep_program_order(stream: str | None) -> None:
+    x = torch.ones(4, device=DEVICE)
+    chosen = torch.spyre.Stream() if stream else None
+    graph, side = torch.spyre.SpyreGraph(), torch.spyre.Stream()
+    with torch.spyre.graph(graph, stream=chosen):
+        y = x + 1
+        with torch.spyre.stream(side):
+            z = y * 3
+        torch.spyre.current_stream().wait_stream(side)
+        z = z - x
+        assert torch.spyre.current_stream() == (chosen or torch.spyre.default_stream())
+    graph.replay()
+    assert z.tolist() == [5.0] * 4
+
+
+def test_other_threads_go_on() -> None:
+    x, theirs = torch.ones(4, device=DEVICE), torch.full((4,), 3.0, device=DEVICE)
+    found: list[object] = []
+
+    def work() -> None:
+        found.append((theirs * 2).tolist())
+        try:
+            (y * 2).tolist()
+        except RuntimeError as refused:
+            found.append(str(refused))
+
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        y = x + 1
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    graph.replay()
+    assert y.tolist() == [2.0] * 4
+    assert found[0] == [6.0] * 4
+    assert "is used by a graph that is being recorded" in str(found[1])
+
+
+def test_a_capture_ends_where_it_began() -> None:
+    graph = torch.spyre.SpyreGraph()
+    graph.capture_begin()
+    found: list[str] = []
+
+    def work() -> None:
+        try:
+            graph.capture_end()
+        except RuntimeError as refused:
+            found.append(str(refused))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    graph.capture_end()
+    assert "begun by another thread" in found[0]
+    graph.replay()
+
+
+def test_faults_of_replays_are_raised_at_the_next_wait() -> None:
+    table, index = torch.arange(5.0, device=DEVICE), torch.tensor([1, 2], device=DEVICE)
+    graph, y = captured(lambda: table[index])
+    index.copy_(torch.tensor([1, 7]))
+    graph.replay()
+    with pytest.raises(IndexError, match="out of"):
+        torch.spyre.synchronize()
+    index.copy_(torch.tensor([4, 0]))
+    graph.replay()
+    assert y.tolist() == [4.0, 0.0]
+
+
+def test_tensors_in_sticks() -> None:
+    layout = torch.spyre.SpyreTensorLayout([64, 128], torch.float16)
+    x = torch.randn(64, 128).half()
+    tiled = x.to(DEVICE).to(device_layout=layout) if hasattr(torch.spyre, "SpyreTensorLayout") else None
+    assert tiled is not None
+    graph, y = captured(lambda: (tiled * 2).sum(0))
+    graph.replay()
+    assert torch.equal(y.cpu(), (x.to(DEVICE) * 2).sum(0).cpu())
+
+
+def test_dumps_as_text(tmp_path) -> None:
+    x = torch.ones(4, device=DEVICE)
+    graph, _ = captured(lambda: x.exp() + 1)
+    graph.enable_debug_mode()
+    graph.debug_dump(str(tmp_path / "graph.txt"))
+    text = (tmp_path / "graph.txt").read_text()
+    assert "exp" in text and "add" in text
+    with pytest.raises(RuntimeError, match="cannot write"):
+        graph.debug_dump(str(tmp_path / "nowhere" / "graph.txt"))
+
+
+def test_memory_comes_back() -> None:
+    x = torch.ones(1 << 20, device=DEVICE)
+    torch.spyre.synchronize()
+    before = torch.spyre.memory_allocated()
+    graph, y = captured(lambda: (x + 1) * 2)
+    graph.replay()
+    assert torch.spyre.memory_allocated() - before == 4 << 20
+    del y
+    assert torch.spyre.memory_allocated() - before == 4 << 20, "the graph writes it"
+    graph.reset()
+    assert torch.spyre.memory_allocated() == before
+
+
+class TestGraphedCallables:
+    def test_training_equals_eager(self) -> None:
+        def losses(graphed: bool) -> list[float]:
+            net = network()
+            opt = torch.optim.SGD(net.parameters(), lr=0.05)
+            if graphed:
+                net = torch.spyre.make_graphed_callables(net, (torch.zeros(32, 8, device=DEVICE),))
+            found = []
+            for x, y in batches():
+                opt.zero_grad()
+                loss = mse_loss(net(x.to(DEVICE)), y.to(DEVICE))
+                loss.backward()
+                opt.step()
+                found.append(loss.item())
+            return found
+
+        assert losses(graphed=True) == losses(graphed=False)
+
+    def test_several_functions_structures_and_gradients_of_inputs(self) -> None:
+        def first(a: torch.Tensor, pair: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
+            return {"sum": a * pair[0], "difference": pair[1] - a}
+
+        def second(a: torch.Tensor) -> torch.Tensor:
+            return a.tanh()
+
+        def sample(*, grad: bool = False) -> torch.Tensor:
+            return torch.randn(5, device=DEVICE, requires_grad=grad)
+
+        samples = ((sample(grad=True), (sample(), sample())), (sample(grad=True),))
+        one, two = torch.spyre.make_graphed_callables((first, second), samples)
+        a, b, c = torch.randn(5, requires_grad=True), torch.randn(5), torch.randn(5)
+        x = a.detach().to(DEVICE).requires_grad_()
+        results = one(x, (b.to(DEVICE), c.to(DEVICE)))
+        two(results["sum"] + results["difference"]).sum().backward()
+        wanted = first(a, (b, c))
+        second(wanted["sum"] + wanted["difference"]).sum().backward()
+        assert torch.allclose(x.grad.cpu(), a.grad, atol=1e-6)
+
+    def test_a_module_in_another_mode_runs_eagerly(self, stats: Stats) -> None:
+        net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.9)).to(DEVICE)
+        graphed = torch.spyre.make_graphed_callables(net, (torch.ones(2, 4, device=DEVICE),))
+        assert graphed is net
+        before = stats()["graph_replays"]
+        net.eval()(torch.ones(2, 4, device=DEVICE))
+        assert stats()["graph_replays"] == before
+        net.train()(torch.ones(2, 4, device=DEVICE))
+        assert stats()["graph_replays"] == before + 1
+
+    def test_wrong_arguments_are_refused(self) -> None:
+        graphed = torch.spyre.make_graphed_callables(torch.sin, (torch.ones(3, device=DEVICE),))
+        with pytest.raises(ValueError, match=r"got torch.float32 \[4\].*graph is for torch.float32 \[3\]"):
+            graphed(torch.ones(4, device=DEVICE))
+        with pytest.raises(TypeError, match="not structured"):
+            graphed([torch.ones(3, device=DEVICE)])
+        with pytest.raises(TypeError, match="tensors on spyre only"):
+            torch.spyre.make_graphed_callables(torch.sin, (torch.ones(3),))
+        with pytest.raises(ValueError, match="2 callables need as many"):
+            torch.spyre.make_graphed_callables((torch.sin, torch.cos), ((torch.ones(3, device=DEVICE),),))
