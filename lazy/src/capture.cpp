@@ -83,10 +83,10 @@ void Device::State::close_segment(Lock& lock, StreamState& s) {
     Buffer& buffer = *use.buffer;
     const bool has_content = BufferAccess::has_memory(buffer);
     if (!has_content && !buffer.observable()) continue;
-    graph.held_.emplace_back(&buffer);
+    graph.held_.push_back(own(buffer));
     if (has_content) continue;
     give_memory(lock, card_stream(graph.origin_), buffer, false, Urgency::Background);
-    if (segment.trace.writes(use)) graph.unwritten_.emplace_back(&buffer);
+    if (segment.trace.writes(use)) graph.unwritten_.push_back(own(buffer));
   }
   collect_facts(segment.trace, segment.facts);
   segment.seeds = seeds_of(segment.trace);

@@ -68,6 +68,9 @@ TEST_F(CaptureTest, KeepsWhatItReads) {
   replay(graph);
   EXPECT_EQ(read<float>(y), (Floats{2, 3}));
   EXPECT_EQ(read<float>(other), (Floats{7, 7}));
+  EXPECT_EQ(device.owned().buffers.current, 3) << "the graph owns what it reads";
+  graph.reset();
+  EXPECT_EQ(device.owned().buffers.current, 2);
 }
 
 TEST_F(CaptureTest, NobodySeesIntermediates) {

@@ -42,6 +42,12 @@ struct Device::State {
     return BufferRef::adopt(buffers.take(size));
   }
 
+  /// One more outside owner of a buffer that may have lost all others.
+  BufferRef own(Buffer& buffer) SPYRE_REQUIRES(mutex) {
+    if (!buffer.add_outside()) owners.add(buffer.size());
+    return BufferRef::adopt(buffer);
+  }
+
   // Recording.
   /// Before a buffer's first use in the stream's trace: another stream's pending use is flushed and
   /// waited for. False if the buffer is tiled: nothing is recorded on it itself.

@@ -48,7 +48,10 @@ class Buffer {
 
   void add_reference() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void drop_reference();
-  void add_outside() { owners_.fetch_add(kOutside + 1, std::memory_order_relaxed); }
+  /// True if there was one already.
+  bool add_outside() {
+    return owners_.fetch_add(kOutside + 1, std::memory_order_relaxed) >= kOutside;
+  }
   void drop_outside();
 
   /// Powers of two from 128 bytes on: 0, 1, …
