@@ -103,8 +103,12 @@ PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device d
   at::Generator used = given ? *generator : default_generator(device.index());
   TORCH_CHECK(used.device().is_privateuseone(),
               "Expected a 'spyre' device type for generator but found '", used.device(), "'");
-  TORCH_CHECK(!given || used.unsafeGetGeneratorImpl() == default_generator(used.device().index()).unsafeGetGeneratorImpl() || !is_capturing(resolved(device.index())),
-              "spyre: a graph draws from the default generator alone, which moves on from replay to replay; "
+  TORCH_CHECK(!given ||
+                  used.unsafeGetGeneratorImpl() ==
+                      default_generator(used.device().index()).unsafeGetGeneratorImpl() ||
+                  !is_capturing(resolved(device.index())),
+              "spyre: a graph draws from the default generator alone, which moves on from replay "
+              "to replay; "
               "give no other inside a capture");
   auto* own = used.get<Generator>();
   const std::lock_guard lock(own->mutex_);

@@ -44,7 +44,8 @@ class Graph final : public at::GraphImplInterface {
     const PhiloxState end = default_generator_state(device_);
     try {
       TORCH_CHECK(end.seed == random_.seed && end.offset >= random_.offset,
-                  "capture_end: the random generator was seeded inside the capture, which no replay could repeat; "
+                  "capture_end: the random generator was seeded inside the capture, which no "
+                  "replay could repeat; "
                   "seed it before a replay");
       bounded([&] { graph_ = device().end_capture(stream_); });
     } catch (...) {
@@ -68,8 +69,9 @@ class Graph final : public at::GraphImplInterface {
                 "replay: a graph cannot become a part of the graph that is being captured");
     const PhiloxState now = reserve(std::nullopt, {c10::kPrivateUse1, device_}, draws_);
     bounded([&] {
-      device().replay(current_stream_on(device_), graph,
-                      {.captured_seed = random_.seed, .seed = now.seed, .offset = now.offset - random_.offset});
+      device().replay(
+          current_stream_on(device_), graph,
+          {.captured_seed = random_.seed, .seed = now.seed, .offset = now.offset - random_.offset});
     });
   }
 

@@ -159,7 +159,8 @@ bool is_capturing(c10::DeviceIndex device) noexcept {
 
 void check_may_wait(c10::DeviceIndex device) {
   TORCH_CHECK(!is_capturing(device),
-              "synchronize: a graph is being captured, so nothing runs that could be waited for; synchronize "
+              "synchronize: a graph is being captured, so nothing runs that could be waited for; "
+              "synchronize "
               "before the capture or after a replay");
 }
 

@@ -35,7 +35,8 @@ TEST_F(CaptureTest, RunsAtReplaysAlone) {
 }
 
 TEST_F(CaptureTest, ReplaysSeeWhatItsInputsHoldThen) {
-  const DeviceTensor x = tensor<float>({2}, {1, 2}), y = empty({2}), sum = tensor<float>({2}, {0, 0});
+  const DeviceTensor x = tensor<float>({2}, {1, 2}), y = empty({2}),
+                     sum = tensor<float>({2}, {0, 0});
   const Graph graph = capture([&](StreamId s) {
     apply("mul", {in(x), number(10)}, y, s);
     apply("add", {in(sum), in(y)}, sum, s);
@@ -237,8 +238,10 @@ TEST_F(CaptureTest, OnAnotherStream) {
 }
 
 TEST_F(CaptureTest, RandomNumbersMoveOn) {
-  const auto draw = [&](const DeviceTensor& out, std::int64_t seed, std::int64_t offset, StreamId s) {
-    const Input inputs[]{Input::iota(0, out.strides.span()), Input::of_int(seed, DType::I64), Input::of_int(offset, DType::I64)};
+  const auto draw = [&](const DeviceTensor& out, std::int64_t seed, std::int64_t offset,
+                        StreamId s) {
+    const Input inputs[]{Input::iota(0, out.strides.span()), Input::of_int(seed, DType::I64),
+                         Input::of_int(offset, DType::I64)};
     device.record(s, Pointwise{kernels::op_named("random_bits"), DType::I64, DType::I64,
                                out.sizes.span(), inputs, out.view(), 0});
   };

@@ -141,7 +141,7 @@ struct Device::State {
   std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);
   std::vector<StreamState*> stream_of SPYRE_GUARDED_BY(mutex);  // by StreamId; nullptr: none
   std::vector<std::unique_ptr<StreamState>> captures SPYRE_GUARDED_BY(mutex);  // used again
-  Stats counted SPYRE_GUARDED_BY(mutex);                        // the fields that are counted here
+  Stats counted SPYRE_GUARDED_BY(mutex);  // the fields that are counted here
   SourceText source_text SPYRE_GUARDED_BY(mutex);
   std::function<void()> memory_pressure SPYRE_GUARDED_BY(mutex);
   std::uint64_t memory_reliefs SPYRE_GUARDED_BY(mutex) = 0;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.utils import _pytree
@@ -14,22 +14,30 @@ from .streams import StreamContext
 __all__ = ["SpyreGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 
 Pool = tuple[int, int]
+Mode = Literal["default", "global", "thread_local", "relaxed"]
 Tensors = tuple[torch.Tensor | None, ...]
+
+
+def _choose(graph: torch.accelerator.Graph, pool: Pool | None, capture_error_mode: Mode | None) -> None:
+    if pool is not None:
+        graph.graph_pool = pool
+    if capture_error_mode is not None:
+        graph.capture_error_mode = capture_error_mode
 
 
 class SpyreGraph(torch.accelerator.Graph):
     """torch.accelerator.Graph under the name that torch.cuda.CUDAGraph has here."""
 
-    def capture_begin(self, pool: Pool | None = None, capture_error_mode: str | None = None) -> None:
+    def capture_begin(self, pool: Pool | None = None, capture_error_mode: Mode | None = None) -> None:
         """From here on the thread's work on its current device is recorded and not run."""
-        if pool is not None:
-            self.graph_pool = pool
+        _choose(self, pool, capture_error_mode)
         super().capture_begin()
 
 
-class graph:  # noqa: N801: torch.cuda.graph
-    """with torch.spyre.graph(g): … captures what is done inside. An exception inside leaves the graph empty.
+class graph:  # noqa: N801
+    """As torch.cuda.graph: with torch.spyre.graph(g): … captures what is done inside.
 
+    An exception inside leaves the graph empty.
     `stream` is current inside. Graphs need no pool of their own: what nobody can see gets its memory at the replay,
     from the stream that it runs on.
     """
@@ -39,12 +47,11 @@ class graph:  # noqa: N801: torch.cuda.graph
         spyre_graph: torch.accelerator.Graph,
         pool: Pool | None = None,
         stream: torch.Stream | None = None,
-        capture_error_mode: str | None = None,
+        capture_error_mode: Mode | None = None,
     ) -> None:
         self._graph = spyre_graph
         self._stream = StreamContext(stream)
-        if pool is not None:
-            spyre_graph.graph_pool = pool
+        _choose(spyre_graph, pool, capture_error_mode)
 
     def __enter__(self) -> None:
         self._stream.__enter__()
@@ -167,7 +174,8 @@ class _Replay:
                     f"graphed callable: got {tensor.dtype} {list(tensor.shape)} on {tensor.device}; the graph is for "
                     f"{sample.dtype} {list(sample.shape)} on {sample.device}"
                 )
-        return _pytree.tree_unflatten(_Replayed.apply(self, *given, *self._parameters), self._structure)
+        outputs = _Replayed.apply(self, *given, *self._parameters)  # type: ignore[no-untyped-call]
+        return _pytree.tree_unflatten(outputs, self._structure)
 
     def run_forward(self, given: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         for sample, tensor in zip(self._inputs, given, strict=False):
