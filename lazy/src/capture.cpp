@@ -73,20 +73,34 @@ StreamState& Device::State::upload_stream(StreamId id, Buffer& target) {
   return card_stream(s.capture->origin_);
 }
 
-void Device::State::close_segment(Lock& lock, StreamState& s) {
-  CapturedGraph& graph = *s.capture;
-  if (s.trace.empty()) return;
-  graph.segments_.push_back(std::make_unique<CapturedGraph::Segment>(s.id()));
-  CapturedGraph::Segment& segment = *graph.segments_.back();
-  s.trace.move_to(segment.trace);
-  for (const BufferUse& use : segment.trace.buffers()) {
+void Device::State::hold_buffers(Lock& lock, CapturedGraph& graph, const Trace& trace) {
+  for (const BufferUse& use : trace.buffers()) {
     Buffer& buffer = *use.buffer;
     const bool has_content = BufferAccess::has_memory(buffer);
     if (!has_content && !buffer.observable()) continue;
     graph.held_.push_back(own(buffer));
     if (has_content) continue;
     give_memory(lock, card_stream(graph.origin_), buffer, false, Urgency::Background);
-    if (segment.trace.writes(use)) graph.unwritten_.push_back(own(buffer));
+    if (trace.writes(use)) graph.unwritten_.push_back(own(buffer));
+  }
+}
+
+void Device::State::close_segment(Lock& lock, StreamState& s) {
+  CapturedGraph& graph = *s.capture;
+  if (s.trace.empty()) return;
+  graph.segments_.push_back(std::make_unique<CapturedGraph::Segment>(s.id()));
+  CapturedGraph::Segment& segment = *graph.segments_.back();
+  s.trace.move_to(segment.trace);
+  const std::size_t results_before = graph.unwritten_.size();
+  try {
+    hold_buffers(lock, graph, segment.trace);
+  } catch (...) {
+    for (std::size_t i = results_before; i < graph.unwritten_.size(); ++i)
+      BufferAccess::set_spoiled(*graph.unwritten_[i], Spoiled::ByMemory);
+    graph.unwritten_.resize(results_before);
+    abandon(segment.trace, Spoiled::ByMemory);
+    graph.segments_.pop_back();
+    throw;
   }
   collect_facts(segment.trace, segment.facts);
   segment.seeds = seeds_of(segment.trace);

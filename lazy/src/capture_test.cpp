@@ -148,6 +148,26 @@ TEST_F(LongCaptureTest, LongProgramsAreSeveralTraces) {
   EXPECT_EQ(device.stats().kernel_launches, 15U);
 }
 
+TEST_F(LongCaptureTest, AFullCardLosesOneTrace) {
+  const std::int64_t large = (24 << 20) / 4;
+  const DeviceTensor x = tensor<float>({2}, {1, 2}), y = empty({2});
+  const StreamId s = device.begin_capture(kStream);
+  std::vector<DeviceTensor> all;
+  const auto fill = [&] {
+    all.push_back(empty({large}));
+    apply("cast", {number(1)}, all.back(), s);
+  };
+  EXPECT_THROW(
+      for (int i = 0; i < 8; ++i) fill(), OutOfDeviceMemory);
+  EXPECT_THROW(apply("neg", {in(all[0])}, all[1], s), OutOfDeviceMemory);
+  apply("add", {in(x), number(1)}, y, s);
+  const Graph graph = device.end_capture(s);
+  EXPECT_EQ(graph->nodes(), 1U);
+  replay(graph);
+  EXPECT_EQ(read<float>(y), (Floats{2, 3}));
+  EXPECT_THROW(read<float>(all[0]), OutOfDeviceMemory);
+}
+
 TEST_F(CaptureTest, RefusesWhatWouldHaveToRun) {
   const DeviceTensor x = tensor<float>({2}, {1, 2}), y = empty({2});
   const StreamId s = device.begin_capture(kStream);

@@ -66,7 +66,10 @@ struct Device::State {
   StreamState& upload_stream(StreamId id, Buffer& target) SPYRE_REQUIRES(mutex);
   /// The results of a capture can not be read before they are computed.
   void spoil_results(StreamState& s) SPYRE_REQUIRES(mutex);
-  /// The capture's trace becomes the next segment of its graph; what can be seen of it gets memory.
+  /// The graph owns what the trace reads from before it, and what can be seen of it, which gets memory.
+  void hold_buffers(Lock& lock, CapturedGraph& graph, const Trace& trace) SPYRE_REQUIRES(mutex);
+  /// The capture's trace becomes the next segment of its graph. Throws OutOfDeviceMemory; then the
+  /// trace is lost, and so are its results.
   void close_segment(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
   /// Has every segment planned for the settings of now.
   void prepare(CapturedGraph& graph) SPYRE_REQUIRES(mutex);
