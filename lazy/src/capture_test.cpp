@@ -157,8 +157,7 @@ TEST_F(LongCaptureTest, AFullCardLosesOneTrace) {
     all.push_back(empty({large}));
     apply("cast", {number(1)}, all.back(), s);
   };
-  EXPECT_THROW(
-      for (int i = 0; i < 8; ++i) fill(), OutOfDeviceMemory);
+  EXPECT_THROW(for (int i = 0; i < 8; ++i) fill(), OutOfDeviceMemory);
   EXPECT_THROW(apply("neg", {in(all[0])}, all[1], s), OutOfDeviceMemory);
   apply("add", {in(x), number(1)}, y, s);
   const Graph graph = device.end_capture(s);
