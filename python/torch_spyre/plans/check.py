@@ -129,7 +129,7 @@ def _check_call(program: Program, step: CallStep, where: str) -> None:
     for value in (*step.args, *(option.value for option in step.options)):
         for window in used_windows(value):
             check_places([window], len(program.windows), f"{where}.args")
-        for name in _names(value):
+        for name in (leaf.name for leaf in _leaves(value) if isinstance(leaf, TorchName)):
             if not isinstance(getattr(torch, name, None), (torch.dtype, torch.memory_format, torch.layout)):
                 raise PlanError.at(f"{where}.args", "a name of torch", name)
     check_places((place for place in step.results if place is not None), len(program.windows), f"{where}.results")
@@ -137,19 +137,15 @@ def _check_call(program: Program, step: CallStep, where: str) -> None:
 
 def used_windows(value: Value) -> Iterator[int]:
     """The windows in an argument of a call."""
-    if isinstance(value, Use):
-        yield value.window
-    if isinstance(value, Items):
-        for item in value.items:
-            yield from used_windows(item)
+    return (leaf.window for leaf in _leaves(value) if isinstance(leaf, Use))
 
 
-def _names(value: Value) -> Iterator[str]:
-    if isinstance(value, TorchName):
-        yield value.name
+def _leaves(value: Value) -> Iterator[Value]:
     if isinstance(value, Items):
         for item in value.items:
-            yield from _names(item)
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 def _check_order(plan: PlanSpec) -> None:
