@@ -39,14 +39,12 @@ class Graph final : public at::GraphImplInterface {
 
   void capture_end() override {
     TORCH_CHECK(capturing(), "capture_end: there is no capture; call capture_begin() first");
-    TORCH_CHECK(is_capturing(device_) && current_stream_on(device_) == stream_,
-                "capture_end: the capture was begun by another thread; end it there");
+    TORCH_CHECK(is_here(), "capture_end: the capture was begun by another thread; end it there");
     const PhiloxState end = default_generator_state(device_);
     try {
       TORCH_CHECK(end.seed == random_.seed && end.offset >= random_.offset,
                   "capture_end: the random generator was seeded inside the capture, which no "
-                  "replay could repeat; "
-                  "seed it before a replay");
+                  "replay could repeat; seed it before a replay");
       bounded([&] { graph_ = device().end_capture(stream_); });
     } catch (...) {
       leave();
@@ -76,6 +74,8 @@ class Graph final : public at::GraphImplInterface {
   }
 
   void reset() override {
+    TORCH_CHECK(!capturing() || is_here(),
+                "reset: the capture was begun by another thread; end it there");
     if (capturing()) leave();
     graph_.reset();
   }
@@ -96,6 +96,8 @@ class Graph final : public at::GraphImplInterface {
     return {0, ++made};
   }
   bool capturing() const { return stream_ != StreamId{}; }
+  /// Whether the calling thread is the one whose work is captured.
+  bool is_here() const { return current_stream_on(device_) == stream_; }
   lazy::Device& device() const { return Runtime::get().device(device_); }
   lazy::CapturedGraph& program(const char* asked) const {
     TORCH_CHECK(graph_ != nullptr, asked, ": nothing has been captured; capture a program first");
@@ -104,7 +106,7 @@ class Graph final : public at::GraphImplInterface {
   /// Ends a capture without a graph.
   void leave() {
     device().drop_capture(stream_);
-    end_capture_on(device_);
+    if (is_here()) end_capture_on(device_);
     set_default_generator_state(device_, random_);
     stream_ = {};
   }

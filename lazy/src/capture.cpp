@@ -32,6 +32,19 @@ std::vector<std::uint32_t> seeds_of(const Trace& trace) {
   return seeds;
 }
 
+/// The buffers that a node reads before any has written them.
+std::vector<std::uint32_t> needs_of(const Trace& trace) {
+  std::vector<bool> needed(trace.buffers().size());
+  for (std::size_t node = 0; node < trace.nodes().size(); ++node)
+    for (const TraceOperand& input : trace.inputs(trace.nodes()[node]))
+      if (input.is_buffer() && trace.buffers()[input.buffer].first_write >= node)
+        needed[input.buffer] = true;
+  std::vector<std::uint32_t> needs;
+  for (std::uint32_t b = 0; b < needed.size(); ++b)
+    if (needed[b]) needs.push_back(b);
+  return needs;
+}
+
 std::vector<std::uint64_t> shifted(std::span<const std::uint64_t> params,
                                    std::span<const std::uint32_t> seeds, RandomShift random) {
   std::vector<std::uint64_t> result(params.begin(), params.end());
@@ -104,6 +117,7 @@ void Device::State::close_segment(Lock& lock, StreamState& s) {
   }
   collect_facts(segment.trace, segment.facts);
   segment.seeds = seeds_of(segment.trace);
+  segment.needs = needs_of(segment.trace);
 }
 
 void Device::State::spoil_results(StreamState& s) {
@@ -163,10 +177,10 @@ void Device::prepare(CapturedGraph& graph) {
 void Device::State::replay_segment(Lock& lock, StreamState& s, CapturedGraph& graph,
                                    std::size_t index, RandomShift random) {
   const CapturedGraph::Segment& segment = *graph.segments_[index];
-  for (const BufferUse& use : segment.trace.buffers()) {
-    if (!segment.trace.writes(use)) BufferAccess::raise_if_spoiled(*use.buffer);
+  const std::span<const BufferUse> uses = segment.trace.buffers();
+  for (const std::uint32_t b : segment.needs) BufferAccess::raise_if_spoiled(*uses[b].buffer);
+  for (const BufferUse& use : uses)
     flush_uses(lock, s, *use.buffer, FlushReason::Replay, Urgency::Background);
-  }
   for (bool relieved = false;; relieved = true) {
     while (!s.has_awaited(s.next_flight().last))
       await_unless_awaited(lock, s, s.next_flight().last);

@@ -247,6 +247,20 @@ TEST_F(CaptureTest, OneGoesOnWhereAnotherEnds) {
   EXPECT_EQ(read<float>(z), (Floats{4, 6}));
 }
 
+TEST_F(CaptureTest, UpdatesOfWhatAnotherComputesComeAfterIt) {
+  const DeviceTensor x = tensor<float>({2}, {1, 2}), y = empty({2}), z = empty({2});
+  const Graph first = capture([&](StreamId s) { apply("add", {in(x), number(1)}, y, s); });
+  const Graph second = capture([&](StreamId s) {
+    apply("mul", {in(y), number(2)}, y, s);
+    apply("neg", {in(y)}, z, s);
+  });
+  EXPECT_THROW(replay(second), CaptureError);
+  EXPECT_THROW(read<float>(z), CaptureError);
+  replay(first);
+  replay(second);
+  EXPECT_EQ(read<float>(z), (Floats{-4, -6}));
+}
+
 TEST_F(CaptureTest, OnAnotherStream) {
   const StreamId other = device.create_stream();
   const DeviceTensor x = tensor<float>({2}, {1, 2}), y = empty({2});

@@ -33,6 +33,7 @@ class CapturedGraph {
     Trace trace;
     std::vector<BufferFacts> facts;
     std::vector<std::uint32_t> seeds;  // parameters; after each comes its offset
+    std::vector<std::uint32_t> needs;  // buffers whose content comes from before the trace
     std::shared_ptr<const LaunchPlan> plan;
   };
 
