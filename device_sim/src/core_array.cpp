@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <limits>
 
 #include "spyre/base/error.h"
 #include "spyre/base/mutex.h"
@@ -25,9 +26,13 @@ constexpr std::uint64_t kInlineBytes = 256 << 10, kInlineLaneOps = 128 << 10, kI
 constexpr std::size_t kCopyChunk = 2 << 20, kInlineCopy = 8 << 20;
 constexpr std::size_t kScratchpadAlignment = 64;
 
-bool is_tiny(const Work& work) {
-  return work.bytes_read + work.bytes_written <= kInlineBytes && work.lane_ops <= kInlineLaneOps &&
-         work.macs <= kInlineMacs;
+/// How many slices the work is worth: none is smaller than what another thread is woken for, since
+/// its start is not free either. What costs the card nothing may take this machine long: there the
+/// program's items alone tell.
+std::uint64_t slices_worth(const Work& work) {
+  const std::uint64_t bytes = work.bytes_read + work.bytes_written;
+  if (bytes + work.lane_ops + work.macs == 0) return std::numeric_limits<std::uint64_t>::max();
+  return std::max({bytes / kInlineBytes, work.lane_ops / kInlineLaneOps, work.macs / kInlineMacs});
 }
 
 /// Kernels count on the default floating-point mode: round to nearest, subnormals kept, no traps.
@@ -96,16 +101,26 @@ void CoreArray::run(const Program& program, std::span<const std::byte> arguments
                     const Work& work) {
   const std::int64_t items = program.work_items(arguments);
   if (items <= 0) return;
-  if (items > 1 && threads_ > 1 && cores_ > 1 && !is_tiny(work))
-    return run_slices(program, arguments, items);
+  const int slices = slices_of(items, work);
+  if (slices > 1) return run_slices(program, arguments, items, slices);
   const DefaultFloatMode mode;
   Core core{.scratchpad = scratchpad(threads_)};
   program.run(arguments, 0, items, core);
 }
 
+/// As many for one thread as for another, as far as items and cores go.
+int CoreArray::slices_of(std::int64_t items, const Work& work) const {
+  const auto threads = static_cast<std::uint64_t>(threads_);
+  const std::uint64_t most = std::min<std::uint64_t>(static_cast<std::uint64_t>(items),
+                                                     static_cast<std::uint64_t>(cores_)),
+                      worth = slices_worth(work);
+  if (threads == 1 || worth == 0) return 1;
+  return static_cast<int>(
+      worth >= most ? most : std::min(most, (worth + threads - 1) / threads * threads));
+}
+
 void CoreArray::run_slices(const Program& program, std::span<const std::byte> arguments,
-                           std::int64_t items) {
-  const auto count = static_cast<int>(std::min<std::int64_t>(cores_, items));
+                           std::int64_t items, int count) {
   FirstFailure failure;
   for_each_slice(count, [&](int slice) {
     const DefaultFloatMode mode;

@@ -23,7 +23,9 @@ class CoreArray {
   void copy(std::byte* target, const std::byte* source, std::size_t length);
 
  private:
-  void run_slices(const Program& program, std::span<const std::byte> arguments, std::int64_t items);
+  int slices_of(std::int64_t items, const Work& work) const;
+  void run_slices(const Program& program, std::span<const std::byte> arguments, std::int64_t items,
+                  int count);
   void for_each_slice(int count, const std::function<void(int)>& slice);
   std::span<std::byte> scratchpad(int slot) const;
 

@@ -6,9 +6,10 @@
 namespace spyre::kernels {
 namespace {
 
-constexpr std::int64_t kPackTiles = 4;     // tiles that one item packs
+constexpr Bytes kPackedBytes{128 << 10};   // that one item packs: worth another thread
 constexpr std::int64_t kGroupTiles = 64;   // at most, of columns in one item
 constexpr std::int64_t kEnoughItems = 16;  // then columns need not be divided further
+constexpr std::int64_t kFewestRows = 24;   // two tiles of rows: an item of less is not worth it
 constexpr Bytes kAlignment = 64_B;
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -28,16 +29,22 @@ std::byte* packed_of(const DeviceView& view, std::int64_t batch) {
 
 }  // namespace
 
+std::int64_t PackCall::tiles_an_item() const {
+  const auto worth = static_cast<std::int64_t>(kPackedBytes.count / product_.tile_bytes().count);
+  return std::clamp<std::int64_t>(worth, 1, product_.tiles());
+}
+
 std::int64_t PackCall::work_items() const {
-  return matrices_ * ceil_of(product_.tiles(), kPackTiles);
+  return matrices_ * ceil_of(product_.tiles(), tiles_an_item());
 }
 
 void PackCall::run(std::span<const DeviceView> operands, std::int64_t first, std::int64_t last,
                    std::span<std::byte> /*scratch*/) const {
-  const std::int64_t tiles = product_.tiles(), groups = ceil_of(tiles, kPackTiles);
+  const std::int64_t tiles = product_.tiles(), some = tiles_an_item(),
+                     groups = ceil_of(tiles, some);
   for (std::int64_t item = first; item < last; ++item) {
-    const std::int64_t batch = item / groups, tile = item % groups * kPackTiles;
-    product_.pack(matrix_of(operands[0], batch), tile, std::min(tile + kPackTiles, tiles),
+    const std::int64_t batch = item / groups, tile = item % groups * some;
+    product_.pack(matrix_of(operands[0], batch), tile, std::min(tile + some, tiles),
                   packed_of(operands[1], batch) +
                       product_.tile_bytes().count * static_cast<std::uint64_t>(tile));
   }
@@ -45,11 +52,16 @@ void PackCall::run(std::span<const DeviceView> operands, std::int64_t first, std
 
 ProductCall::Division ProductCall::division() const {
   Division d;
-  if (right_ != Right::Plain || keeps()) d.panels = ceil_of(rows_.rows, kPlainRows);
-  const std::int64_t tiles = product_.tiles(),
-                     wanted = ceil_of(kEnoughItems, rows_.batches * d.panels);
-  d.group_tiles = std::clamp<std::int64_t>(tiles / wanted, 1, kGroupTiles);
+  const bool packed = right_ != Right::Plain || keeps();
+  if (packed) d.panels = ceil_of(rows_.rows, kPlainRows);
+  const auto wanted = [&](std::int64_t others) {
+    return ceil_of(kEnoughItems, rows_.batches * others);
+  };
+  const std::int64_t tiles = product_.tiles();
+  d.group_tiles = std::clamp<std::int64_t>(tiles / wanted(d.panels), 1, kGroupTiles);
   d.groups = ceil_of(tiles, d.group_tiles);
+  // Few columns: the rows alone are to be divided.
+  if (packed) d.panels = std::max(d.panels, std::min(wanted(d.groups), rows_.rows / kFewestRows));
   return d;
 }
 

@@ -88,6 +88,26 @@ TEST(ProductCall, PackedRightOperandsAreShared) {
   o.check();
 }
 
+TEST(ProductCall, FewColumnsAreDividedByRows) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  Operands o(1, 260, 30, 16);  // one tile of columns
+  Scratch scratch;
+  const ProductCall call(o.product(), o.rows(), ProductCall::Right::InPlace);
+  EXPECT_EQ(call.work_items(), 260 / 24);
+  for (std::int64_t item = call.work_items(); item-- > 0;)
+    call.run(o.plain(), item, item + 1, scratch.span());
+  o.check();
+}
+
+TEST(PackCall, ItemsAreWorthAThread) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  EXPECT_EQ(PackCall({DType::F32, DType::F32, 16, 700}, 3).work_items(), 3);
+  const Product large{DType::F32, DType::F32, 1024, 1024};
+  EXPECT_EQ(PackCall(large, 1).work_items(), 32);
+  EXPECT_EQ(PackCall({DType::F32, DType::F32, 8192, 64}, 1).work_items(),
+            64 / large.tile_columns());
+}
+
 class ProductCallRows : public testing::TestWithParam<std::tuple<ProductCall::Right, int>> {};
 
 TEST_P(ProductCallRows, ComeInAnyPanels) {

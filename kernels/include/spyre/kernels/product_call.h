@@ -19,6 +19,8 @@ class PackCall final : public LibraryCall {
   LibraryCost cost() const override { return {.on_card = false}; }
 
  private:
+  std::int64_t tiles_an_item() const;
+
   Product product_;
   std::int64_t matrices_;
 };
