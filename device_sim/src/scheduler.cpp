@@ -7,7 +7,7 @@
 #include "scheduler.h"
 
 #include <algorithm>
-#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "metering.h"
@@ -169,89 +169,6 @@ bool Scheduler::reached(TimelinePoint point) {
 bool Scheduler::finished(TimelinePoint point) const {
   const Lock lock(mutex_);
   return queues_.reached(point);
-}
-
-void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {
-  const Picoseconds wall = anchor();
-  const bool all = kind == RunEntry::Kind::SynchronizeAll;
-  clock_.synchronize(all ? clock_.latest() : Picoseconds{point.modelled_ps});
-  if (timeline_.on()) timeline_.add_wait(kind, point, wall);
-}
-
-void Scheduler::synchronize(TimelinePoint point) {
-  Lock lock(mutex_);
-  queues_.reached(point);  // rejects a point that was never submitted
-  const WallSpan call = activities_.begin_call();
-  synchronize_clock(RunEntry::Kind::Synchronize, point);
-  wait(point, lock);
-  sleep_until_modelled({point.modelled_ps}, lock);
-  if (activities_.on()) activities_.add_wait(point.stream, call.ended());
-}
-
-void Scheduler::synchronize_all() {
-  Lock lock(mutex_);
-  const std::vector<TimelinePoint> points = last_points();
-  const Picoseconds latest = clock_.latest();
-  const WallSpan call = activities_.begin_call();
-  synchronize_clock(RunEntry::Kind::SynchronizeAll, {});
-  for (const TimelinePoint& point : points) wait(point, lock);
-  sleep_until_modelled(latest, lock);
-  if (activities_.on()) activities_.add_wait({}, call.ended());
-}
-
-void Scheduler::sleep_until_modelled(Picoseconds point,
-                                     Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (clock_.mode() != ClockMode::Realtime) return;
-  lock.unlock();
-  std::this_thread::sleep_until(started_ + std::chrono::nanoseconds(point.count / 1000));
-  lock.lock();
-}
-
-void Scheduler::drain(TimelinePoint point) {
-  Lock lock(mutex_);
-  wait(point, lock);
-}
-
-void Scheduler::drain_all() {
-  Lock lock(mutex_);
-  for (const TimelinePoint& point : last_points()) wait(point, lock);
-}
-
-std::vector<TimelinePoint> Scheduler::last_points() const {
-  std::vector<TimelinePoint> points;
-  for (const StreamId stream : queues_.streams()) points.push_back(queues_.last_point(stream));
-  return points;
-}
-
-void Scheduler::wait(TimelinePoint point, Lock& lock) {
-  while (!queues_.reached(point)) {
-    Flight& next = queues_.next_towards(point);
-    if (next.running) {
-      sleep_until_progress(next, lock);
-    } else {
-      run(next, lock);
-    }
-  }
-  wake_worker();
-}
-
-void Scheduler::sleep_until_progress(Flight& running, Lock& lock) {
-  wake_worker();
-  check_deadlock(running);
-  const auto mine = [self = std::this_thread::get_id()](const Flight* f) {
-    return f->runner == self;
-  };
-  for (Flight* flight : queues_.running()) {
-    if (!mine(flight)) continue;
-    flight->waits_for = &running;
-    flight->waits_for_point = running.point;
-  }
-  ++sleeping_waiters_;
-  progress_.wait(lock);
-  --sleeping_waiters_;
-  for (Flight* flight : queues_.running()) {
-    if (mine(flight)) flight->waits_for = nullptr;
-  }
 }
 
 /// Follows who waits for whom from a running flight. Every wait was checked before it began, so a

@@ -79,6 +79,10 @@ class Scheduler {
       SPYRE_REQUIRES(mutex_);
   std::vector<TimelinePoint> last_points() const SPYRE_REQUIRES(mutex_);
   void wait(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
+  /// The same, but this thread's Patience may end it.
+  void wait_patiently(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
+  /// Runs what the point needs next, or sleeps until another thread has.
+  void advance_towards(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
   void sleep_until_progress(Flight& running, Lock& lock) SPYRE_REQUIRES(mutex_);
   void check_deadlock(const Flight& running) const SPYRE_REQUIRES(mutex_);
   /// Releases the lock while the operation runs.

@@ -6,6 +6,7 @@
 #include <ATen/Operators.h>
 #include <ATen/native/ConvUtils.h>
 
+#include <algorithm>
 #include <array>
 
 #include "spyre/engine/fallback.h"
@@ -43,9 +44,30 @@ struct Geometry {
     return at::convolution_backward(grad, input, weight, at::OptionalIntArrayRef(), stride, padding,
                                     dilation, transposed, output_padding, groups, mask);
   }
+  /// Raises unless there is a number for each dimension of space, and channels meet: PyTorch has checked it for calls of
+  /// its own functions, but not for others.
+  void check(const Tensor& input, const Tensor& weight) const;
   /// Output channels are independent slices of the weight.
   bool channels_split() const { return groups == 1 && !transposed; }
 };
+
+void Geometry::check(const Tensor& input, const Tensor& weight) const {
+  TORCH_CHECK(input.dim() >= 3 && weight.dim() == input.dim(),
+              "convolution: expected batches of images and filters of one rank; got ",
+              input.sizes(), " and ", weight.sizes());
+  const auto space = static_cast<std::size_t>(input.dim() - 2);
+  const auto fits = [&](const std::vector<std::int64_t>& list, std::int64_t least) {
+    return list.size() == space && std::ranges::all_of(list, [&](auto n) { return n >= least; });
+  };
+  TORCH_CHECK(fits(stride, 1) && fits(dilation, 1) && fits(padding, 0) && fits(output_padding, 0),
+              "convolution: expected ", space,
+              " positive strides and dilations and as many paddings; got ", stride, ", ", dilation,
+              ", ", padding, " and ", output_padding);
+  TORCH_CHECK(
+      groups > 0 && input.size(1) == (transposed ? weight.size(0) : weight.size(1) * groups),
+      "convolution: ", groups, " groups of filters ", weight.sizes(), " do not fit images ",
+      input.sizes());
+}
 
 std::uint64_t macs_of(const Tensor& output, const Tensor& weight) {
   const std::int64_t channels = std::max<std::int64_t>(1, weight.size(0));
@@ -141,12 +163,12 @@ Tensor empty_output(const Dims& sizes, const Tensor& input, const Tensor& weight
   return at::empty(as_array(sizes), input.options().memory_format(format));
 }
 
-/// PyTorch has checked shapes and types before it calls these.
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                    IntArrayRef output_padding, std::int64_t groups) {
   const Geometry geometry{stride.vec(),         padding.vec(), dilation.vec(),
                           output_padding.vec(), transposed,    groups};
+  geometry.check(input, weight);
   const Tensor* const bias_or_null = if_defined(bias);
   std::vector<const Tensor*> inputs{&input, &weight};
   if (bias_or_null != nullptr) inputs.push_back(bias_or_null);
@@ -171,6 +193,9 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad, cons
                                                         std::array<bool, 3> mask) {
   const Geometry geometry{stride.vec(),         padding.vec(), dilation.vec(),
                           output_padding.vec(), transposed,    groups};
+  geometry.check(input, weight);
+  TORCH_CHECK(grad.sizes() == as_array(output_sizes(input, weight, geometry)),
+              "convolution_backward: the gradient's shape ", grad.sizes(), " is not the result's");
   const std::uint64_t macs = macs_of(grad, weight);
   Tensor grad_input, grad_weight, grad_bias;
   if (mask[0]) {

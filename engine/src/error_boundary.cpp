@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "spyre/base/matrix_error.h"
+
 namespace spyre::engine {
 namespace {
 
@@ -32,6 +34,7 @@ void rethrow_as_c10(const Error& error) {
   if (is<TypeMismatch>(error)) raise<c10::TypeError>(error);
   if (is<Unsupported>(error)) raise<c10::NotImplementedError>(error);
   if (is<OutOfDeviceMemory>(error)) raise<c10::OutOfMemoryError>(error);
+  if (is<MatrixError>(error)) raise<c10::LinAlgError>(error);
   if (is<DeviceFault>(error)) {
     throw c10::AcceleratorError({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, 1,
                                 error.what());

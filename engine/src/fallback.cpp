@@ -64,6 +64,17 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   outputs.deliver(*stack);
 }
 
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  // Composed of raw accesses to the host's memory.
+  for (const char* const name :
+       {"choose_qparams_optimized", "fbgemm_linear_fp16_weight",
+        "fbgemm_linear_fp16_weight_fp32_activation", "fbgemm_linear_int8_weight",
+        "fbgemm_linear_int8_weight_fp32_activation", "fbgemm_linear_quantize_weight",
+        "fbgemm_pack_gemm_matrix_fp16", "fbgemm_pack_quantized_matrix",
+        "fbgemm_pack_quantized_matrix.KN"})
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
+}
+
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
 }

@@ -4,10 +4,13 @@
 #include <ATen/Functions.h>
 #include <c10/core/GeneratorImpl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "spyre/base/error.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/runtime.h"
 
@@ -15,6 +18,12 @@ namespace spyre::engine {
 namespace {
 
 constexpr std::int64_t kStateBytes = sizeof(PhiloxState);
+
+/// What a graph that is being captured has drawn from a generator.
+struct CaptureDraws {
+  StreamId capture;
+  PhiloxState state;
+};
 
 /// Guarded by the mutex that every c10 generator carries.
 class Generator final : public c10::GeneratorImpl {
@@ -25,32 +34,51 @@ class Generator final : public c10::GeneratorImpl {
 
   static c10::DeviceType device_type() { return c10::DeviceType::PrivateUse1; }
 
-  void set_current_seed(std::uint64_t seed) override { state_ = {.seed = seed, .offset = 0}; }
-  void set_offset(std::uint64_t offset) override { state_.offset = offset; }
-  std::uint64_t get_offset() const override { return state_.offset; }
-  std::uint64_t current_seed() const override { return state_.seed; }
+  void set_current_seed(std::uint64_t seed) override { state() = {.seed = seed, .offset = 0}; }
+  void set_offset(std::uint64_t offset) override { state().offset = offset; }
+  std::uint64_t get_offset() const override { return state().offset; }
+  std::uint64_t current_seed() const override { return state().seed; }
   std::uint64_t seed() override {
     set_current_seed(c10::detail::getNonDeterministicRandom());
-    return state_.seed;
+    return state().seed;
   }
   void set_state(const c10::TensorImpl& state) override;
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
 
-  PhiloxState state() const { return state_; }
-  void set(PhiloxState state) { state_ = state; }
   PhiloxState take(std::uint64_t count) {
-    const PhiloxState before = state_;
-    state_.offset += count;
+    const PhiloxState before = state();
+    state().offset += count;
     return before;
+  }
+  PhiloxState begin_capture(StreamId capture) {
+    captures_.push_back({capture, state_});
+    return state_;
+  }
+  PhiloxState end_capture(StreamId capture) {
+    const auto found = std::ranges::find(captures_, capture, &CaptureDraws::capture);
+    ensure(found != captures_.end(), "a capture ends once");
+    const PhiloxState end = found->state;
+    captures_.erase(found);
+    return end;
   }
 
  private:
   Generator* clone_impl() const override {
     auto* copy = new Generator(device().index());  // owned by the caller's intrusive_ptr
-    copy->state_ = state_;
+    copy->state_ = state();
     return copy;
   }
+  /// The calling thread's: a capture's own, if it records one.
+  const PhiloxState& state() const {
+    if (captures_.empty()) return state_;
+    const auto found =
+        std::ranges::find(captures_, current_stream_on(device().index()), &CaptureDraws::capture);
+    return found == captures_.end() ? state_ : found->state;
+  }
+  PhiloxState& state() { return const_cast<PhiloxState&>(std::as_const(*this).state()); }
+
   PhiloxState state_{.seed = c10::default_rng_seed_val, .offset = 0};
+  std::vector<CaptureDraws> captures_;
 };
 
 void Generator::set_state(const c10::TensorImpl& state) {
@@ -59,12 +87,12 @@ void Generator::set_state(const c10::TensorImpl& state) {
                    "RNG state must be a torch.ByteTensor");
   TORCH_CHECK(state.numel() == kStateBytes && state.is_contiguous(), "RNG state of spyre has ",
               kStateBytes, " bytes; got ", state.numel());
-  std::memcpy(&state_, state.data(), sizeof(state_));
+  std::memcpy(&this->state(), state.data(), kStateBytes);
 }
 
 c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const {
   const at::Tensor state = at::empty({kStateBytes}, at::kByte);
-  std::memcpy(state.mutable_data_ptr(), &state_, sizeof(state_));
+  std::memcpy(state.mutable_data_ptr(), &this->state(), kStateBytes);
   return state.getIntrusivePtr();
 }
 
@@ -115,16 +143,16 @@ PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device d
   return own->take(count);
 }
 
-PhiloxState default_generator_state(c10::DeviceIndex device) {
+PhiloxState begin_capture_draws(c10::DeviceIndex device, StreamId capture) {
   auto* own = at::Generator(default_generator(device)).get<Generator>();
   const std::lock_guard lock(own->mutex_);
-  return own->state();
+  return own->begin_capture(capture);
 }
 
-void set_default_generator_state(c10::DeviceIndex device, PhiloxState state) {
+PhiloxState end_capture_draws(c10::DeviceIndex device, StreamId capture) {
   auto* own = at::Generator(default_generator(device)).get<Generator>();
   const std::lock_guard lock(own->mutex_);
-  own->set(state);
+  return own->end_capture(capture);
 }
 
 }  // namespace spyre::engine

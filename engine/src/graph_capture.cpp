@@ -32,28 +32,27 @@ class Graph final : public at::GraphImplInterface {
     TORCH_CHECK(!is_capturing(device_),
                 "capture_begin: this thread is capturing another graph; end that capture first");
     if (pool != at::MempoolId_t{}) pool_ = pool;
-    random_ = default_generator_state(device_);
     stream_ = bounded([&] { return device().begin_capture(current_stream_on(device_)); });
+    random_ = begin_capture_draws(device_, stream_);
     begin_capture_on(device_, stream_);
   }
 
   void capture_end() override {
     TORCH_CHECK(capturing(), "capture_end: there is no capture; call capture_begin() first");
     TORCH_CHECK(is_here(), "capture_end: the capture was begun by another thread; end it there");
-    const PhiloxState end = default_generator_state(device_);
+    const PhiloxState end = end_capture_draws(device_, stream_);
     try {
       TORCH_CHECK(end.seed == random_.seed && end.offset >= random_.offset,
                   "capture_end: the random generator was seeded inside the capture, which no "
                   "replay could repeat; seed it before a replay");
       bounded([&] { graph_ = device().end_capture(stream_); });
     } catch (...) {
-      leave();
+      abandon();
       throw;
     }
     end_capture_on(device_);
     stream_ = {};
     draws_ = end.offset - random_.offset;
-    set_default_generator_state(device_, random_);
     if (!keep_graph_) instantiate();
   }
 
@@ -105,9 +104,12 @@ class Graph final : public at::GraphImplInterface {
   }
   /// Ends a capture without a graph.
   void leave() {
+    end_capture_draws(device_, stream_);
+    abandon();
+  }
+  void abandon() {
     device().drop_capture(stream_);
     if (is_here()) end_capture_on(device_);
-    set_default_generator_state(device_, random_);
     stream_ = {};
   }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "spyre/base/error.h"
+#include "spyre/base/matrix_error.h"
 #include "spyre/engine/card_numbers.h"
 #include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
@@ -84,6 +85,8 @@ void with_host_tensors(std::span<const kernels::DeviceView> views,
     throw Unsupported(error.what_without_backtrace());
   } catch (const c10::ValueError& error) {
     throw InvalidArgument(error.what_without_backtrace());
+  } catch (const c10::LinAlgError& error) {
+    throw MatrixError(error.what_without_backtrace());
   } catch (const c10::Error& error) { throw Error(error.what_without_backtrace()); }
 }
 

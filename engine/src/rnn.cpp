@@ -19,6 +19,15 @@ using MaybeTensor = std::optional<Tensor>;
 
 constexpr std::int64_t kGateDimension = 1, kLstmGates = 4, kGruGates = 3, kGruSaved = 5;
 
+/// The pieces that lie side by side in each row.
+std::vector<Tensor> pieces(const Tensor& rows, std::int64_t count) {
+  const bool whole =
+      rows.dim() == 2 && rows.size(kGateDimension) > 0 && rows.size(kGateDimension) % count == 0;
+  TORCH_CHECK(whole, "recurrent cell: expected rows of ", count, " gates side by side; got ",
+              rows.sizes());
+  return rows.chunk(count, kGateDimension);
+}
+
 Tensor plus(const Tensor& gates, const MaybeTensor& bias) {
   return bias.has_value() && bias->defined() ? gates + *bias : gates;
 }
@@ -27,7 +36,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Te
                                              const Tensor& cx, const MaybeTensor& input_bias,
                                              const MaybeTensor& hidden_bias) {
   const Tensor sum = plus(input_gates, input_bias) + plus(hidden_gates, hidden_bias);
-  const auto gates = sum.chunk(kLstmGates, kGateDimension);
+  const auto gates = pieces(sum, kLstmGates);
   const Tensor in = gates[0].sigmoid(), forget = gates[1].sigmoid(), cell = gates[2].tanh(),
                out = gates[3].sigmoid();
   const Tensor cy = forget * cx + in * cell;
@@ -42,7 +51,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const MaybeTensor& grad_hy
                                                       const MaybeTensor& grad_cy, const Tensor& cx,
                                                       const Tensor& cy, const Tensor& workspace,
                                                       bool has_bias) {
-  const auto saved = workspace.chunk(kLstmGates, kGateDimension);
+  const auto saved = pieces(workspace, kLstmGates);
   const Tensor &in = saved[0], &forget = saved[1], &cell = saved[2], &out = saved[3];
   const Tensor gh = or_zeros(grad_hy, cx), tanh_cy = cy.tanh();
   const Tensor gc = or_zeros(grad_cy, cx) + gh * out * (1 - tanh_cy * tanh_cy);
@@ -55,8 +64,8 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const MaybeTensor& grad_hy
 std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hidden_gates,
                                     const Tensor& hx, const MaybeTensor& input_bias,
                                     const MaybeTensor& hidden_bias) {
-  const auto from_input = plus(input_gates, input_bias).chunk(kGruGates, kGateDimension);
-  const auto from_hidden = plus(hidden_gates, hidden_bias).chunk(kGruGates, kGateDimension);
+  const auto from_input = pieces(plus(input_gates, input_bias), kGruGates);
+  const auto from_hidden = pieces(plus(hidden_gates, hidden_bias), kGruGates);
   const Tensor reset = (from_input[0] + from_hidden[0]).sigmoid();
   const Tensor update = (from_input[1] + from_hidden[1]).sigmoid();
   const Tensor fresh = (from_input[2] + reset * from_hidden[2]).tanh();
@@ -67,7 +76,7 @@ std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hid
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& grad_hy,
                                                                      const Tensor& workspace,
                                                                      bool has_bias) {
-  const auto saved = workspace.chunk(kGruSaved, kGateDimension);
+  const auto saved = pieces(workspace, kGruSaved);
   const Tensor &reset = saved[0], &update = saved[1], &fresh = saved[2], &hx = saved[3],
                &hidden_part = saved[4];
   const Tensor grad_update = grad_hy * (hx - fresh) * update * (1 - update);

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "dense_outputs.h"
+#include "host_indices.h"
+#include "mask_fill.h"
 #include "schema_arguments.h"
 #include "schema_shapes.h"
 #include "spyre/base/error.h"
@@ -55,10 +57,20 @@ void SchemaCall::describe(KeyWriter& key) const {
   for (const bool defined : results) key(defined);
 }
 
+/// A kernel may leave its result as the conjugate of what it wrote: device memory has no such mark.
+void store_plainly(at::Tensor& output) {
+  if (!output.is_conj()) return;
+  const at::Tensor plain = output.resolve_conj();
+  output._set_conj(false);
+  output.copy_(plain);
+}
+
 void SchemaCall::call(Tensors inputs, Tensors outputs) const {
   Stack stack = arguments.with_tensors(inputs);
   if (takes_outputs) stack.insert(stack.end(), outputs.begin(), outputs.end());
   op.callBoxed(stack);
+  if (takes_outputs)
+    for (at::Tensor& output : outputs) store_plainly(output);
   if (takes_outputs || in_place) return;
   std::size_t next = 0;
   for (std::size_t i = 0; i < results.size(); ++i)
@@ -122,7 +134,17 @@ bool is_mask(const c10::IValue& value) {
   return type == c10::ScalarType::Bool || type == c10::ScalarType::Byte;
 }
 
+/// The caller waits to hear whether every matrix had a result.
+bool waits_for_a_check(const OperatorHandle& op, const Stack& stack) {
+  const auto& schema = op.schema();
+  const std::optional<int> check = schema.argumentIndexWithName("check_errors");
+  return check &&
+         torch::jit::last(stack, schema.arguments().size())[static_cast<std::size_t>(*check)]
+             .toBool();
+}
+
 bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stack) const {
+  if (waits_for_a_check(op, stack)) return true;
   if (!row_.masks_on_host) return false;
   for (std::size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
     if (!stack[i].isList()) continue;
@@ -194,7 +216,9 @@ bool resolve_operands(const OperatorHandle& op, Stack& stack) {
 }
 
 void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) const {
+  if (row_.masks_on_host && fill_by_mask(op, stack)) return;
   if (needs_host(op, stack) || !resolve_operands(op, stack)) return fall_back(op, &stack);
+  if (row_.faults) check_host_indices(op, stack);
   const SchemaArguments call = SchemaArguments::take_apart(op, stack);
   const auto results = known_shapes().results(op, call, row_.shapes);
   if (!fits_device(call, *results)) return fall_back(op, &stack);

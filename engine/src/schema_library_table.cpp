@@ -1,7 +1,6 @@
 // spyre/engine/schema_library_table.cpp — the rows: which operators run as library operations by schema alone.
 #include <ATen/ExpandUtils.h>
 #include <ATen/Operators.h>
-#include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_backward_meta_dispatch.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_meta_dispatch.h>
 #include <ATen/ops/_upsample_bilinear2d_aa_backward_meta_dispatch.h>
@@ -20,48 +19,27 @@
 #include <ATen/ops/avg_pool3d_meta_dispatch.h>
 #include <ATen/ops/cumprod_meta_dispatch.h>
 #include <ATen/ops/cumsum_meta_dispatch.h>
-#include <ATen/ops/digamma_meta_dispatch.h>
-#include <ATen/ops/erfinv_meta_dispatch.h>
 #include <ATen/ops/gather_meta_dispatch.h>
-#include <ATen/ops/gcd_meta_dispatch.h>
-#include <ATen/ops/i0_meta_dispatch.h>
-#include <ATen/ops/igamma_meta_dispatch.h>
-#include <ATen/ops/igammac_meta_dispatch.h>
 #include <ATen/ops/index_add_meta_dispatch.h>
 #include <ATen/ops/index_copy_meta_dispatch.h>
 #include <ATen/ops/index_meta_dispatch.h>
 #include <ATen/ops/index_reduce_meta_dispatch.h>
-#include <ATen/ops/isin_meta_dispatch.h>
-#include <ATen/ops/lcm_meta_dispatch.h>
-#include <ATen/ops/linalg_cross_meta_dispatch.h>
-#include <ATen/ops/logaddexp2_meta_dispatch.h>
 #include <ATen/ops/max_pool2d_with_indices_backward_meta_dispatch.h>
 #include <ATen/ops/max_pool2d_with_indices_meta_dispatch.h>
-#include <ATen/ops/nextafter_meta_dispatch.h>
 #include <ATen/ops/nll_loss_backward_meta_dispatch.h>
 #include <ATen/ops/nll_loss_forward_meta_dispatch.h>
-#include <ATen/ops/polygamma_meta_dispatch.h>
 #include <ATen/ops/reflection_pad1d_backward_meta_dispatch.h>
 #include <ATen/ops/reflection_pad1d_meta_dispatch.h>
 #include <ATen/ops/reflection_pad3d_backward_meta_dispatch.h>
 #include <ATen/ops/reflection_pad3d_meta_dispatch.h>
-#include <ATen/ops/renorm_meta_dispatch.h>
 #include <ATen/ops/replication_pad1d_backward_meta_dispatch.h>
 #include <ATen/ops/replication_pad1d_meta_dispatch.h>
 #include <ATen/ops/replication_pad2d_meta_dispatch.h>
 #include <ATen/ops/replication_pad3d_meta_dispatch.h>
-#include <ATen/ops/round_meta_dispatch.h>
 #include <ATen/ops/scatter_add_meta_dispatch.h>
 #include <ATen/ops/scatter_meta_dispatch.h>
 #include <ATen/ops/scatter_reduce_meta_dispatch.h>
 #include <ATen/ops/sort_meta_dispatch.h>
-#include <ATen/ops/special_erfcx_meta_dispatch.h>
-#include <ATen/ops/special_i0e_meta_dispatch.h>
-#include <ATen/ops/special_i1_meta_dispatch.h>
-#include <ATen/ops/special_i1e_meta_dispatch.h>
-#include <ATen/ops/special_log_ndtr_meta_dispatch.h>
-#include <ATen/ops/special_ndtri_meta_dispatch.h>
-#include <ATen/ops/special_zeta_meta_dispatch.h>
 #include <ATen/ops/topk_meta_dispatch.h>
 #include <ATen/ops/upsample_bicubic2d_backward_meta_dispatch.h>
 #include <ATen/ops/upsample_bicubic2d_meta_dispatch.h>
@@ -79,19 +57,13 @@
 #include <ATen/ops/upsample_trilinear3d_meta_dispatch.h>
 
 #include <array>
+#include <vector>
 
+#include "schema_rules.h"
 #include "spyre/engine/schema_library.h"
 
 namespace spyre::engine {
 namespace {
-
-/// The C++ rule of an operator that PyTorch declares as structured.
-template <class Op, typename Op::schema* kRule>
-void shapes_by(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
-  static const c10::KernelFunction rule = c10::KernelFunction::makeFromUnboxedFunction(
-      c10::CompileTimeFunctionPointer<typename Op::schema, kRule>());
-  rule.callBoxed(op, c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
-}
 
 /// Where the indices lead, the values have to fit.
 void shapes_of_index_put(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
@@ -171,7 +143,11 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "nanmedian.dim"},
     SchemaLibraryRow{.aten = "kthvalue"},
     SchemaLibraryRow{.aten = "histc"},
+    SchemaLibraryRow{.aten = "histogram.bins_tensor"},
+    SchemaLibraryRow{.aten = "histogram.bin_ct"},
+    SchemaLibraryRow{.aten = "nonzero_static"},
     // Rearrangements.
+    SchemaLibraryRow{.aten = "channel_shuffle"},
     SchemaLibraryRow{.aten = "im2col", .batch_rank = 4},
     SchemaLibraryRow{.aten = "col2im", .batch_rank = 3},
     SchemaLibraryRow{.aten = "unfold_backward"},
@@ -265,6 +241,7 @@ constexpr std::array kRows{
                      .batch_rank = 5,
                      .shapes = SHAPES(adaptive_max_pool3d_backward, adaptive_max_pool3d_backward)},
     SchemaLibraryRow{.aten = "max_unpool2d", .faults = true},
+    SchemaLibraryRow{.aten = "max_unpool3d", .faults = true},
     SchemaLibraryRow{.aten = "upsample_nearest3d",
                      .batch_rank = 5,
                      .shapes = SHAPES(upsample_nearest3d, upsample_nearest3d_symint)},
@@ -309,44 +286,20 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "_fft_r2c"},
     SchemaLibraryRow{.aten = "_fft_c2r"},
     SchemaLibraryRow{.aten = "_fft_c2c"},
-    // Linear algebra beside the products.
-    SchemaLibraryRow{.aten = "addr"},
-    SchemaLibraryRow{.aten = "trace"},
-    SchemaLibraryRow{.aten = "linalg_cross", .shapes = SHAPES(linalg_cross, linalg_cross)},
-    SchemaLibraryRow{.aten = "_cdist_forward"},
-    SchemaLibraryRow{.aten = "_cdist_backward"},
-    SchemaLibraryRow{.aten = "_pdist_forward"},
-    SchemaLibraryRow{.aten = "_weight_norm_interface"},
-    SchemaLibraryRow{.aten = "_weight_norm_interface_backward"},
-    // Functions that the op table does not have.
-    SchemaLibraryRow{.aten = "digamma", .shapes = SHAPES(digamma, digamma)},
-    SchemaLibraryRow{.aten = "erfinv", .shapes = SHAPES(erfinv, erfinv)},
-    SchemaLibraryRow{.aten = "polygamma", .shapes = SHAPES(polygamma, polygamma)},
-    SchemaLibraryRow{.aten = "igamma", .shapes = SHAPES(igamma, igamma)},
-    SchemaLibraryRow{.aten = "igammac", .shapes = SHAPES(igammac, igammac)},
-    SchemaLibraryRow{.aten = "i0", .shapes = SHAPES(i0, i0)},
-    SchemaLibraryRow{.aten = "special_i0e", .shapes = SHAPES(special_i0e, special_i0e)},
-    SchemaLibraryRow{.aten = "special_i1", .shapes = SHAPES(special_i1, special_i1)},
-    SchemaLibraryRow{.aten = "special_i1e", .shapes = SHAPES(special_i1e, special_i1e)},
-    SchemaLibraryRow{.aten = "special_ndtri", .shapes = SHAPES(special_ndtri, special_ndtri)},
-    SchemaLibraryRow{.aten = "special_log_ndtr",
-                     .shapes = SHAPES(special_log_ndtr, special_log_ndtr)},
-    SchemaLibraryRow{.aten = "special_erfcx", .shapes = SHAPES(special_erfcx, special_erfcx)},
-    SchemaLibraryRow{.aten = "special_zeta", .shapes = SHAPES(special_zeta, special_zeta)},
-    SchemaLibraryRow{.aten = "logaddexp2", .shapes = SHAPES(logaddexp2, logaddexp2)},
-    SchemaLibraryRow{.aten = "nextafter", .shapes = SHAPES(nextafter, nextafter)},
-    SchemaLibraryRow{.aten = "gcd", .shapes = SHAPES(gcd, gcd)},
-    SchemaLibraryRow{.aten = "lcm", .shapes = SHAPES(lcm, lcm)},
-    SchemaLibraryRow{.aten = "renorm", .shapes = SHAPES(renorm, renorm)},
-    SchemaLibraryRow{.aten = "round.decimals", .shapes = SHAPES(round_decimals, round)},
-    SchemaLibraryRow{.aten = "frexp.Tensor"},
-    SchemaLibraryRow{.aten = "isin.Tensor_Tensor", .shapes = SHAPES(isin_Tensor_Tensor, isin)},
 };
 
 #undef SHAPES
 
 }  // namespace
 
-std::span<const SchemaLibraryRow> schema_library_rows() { return kRows; }
+std::span<const SchemaLibraryRow> schema_library_rows() {
+  static const std::vector<SchemaLibraryRow> rows = [] {
+    std::vector<SchemaLibraryRow> all(kRows.begin(), kRows.end());
+    const auto mathematics = mathematics_library_rows();
+    all.insert(all.end(), mathematics.begin(), mathematics.end());
+    return all;
+  }();
+  return rows;
+}
 
 }  // namespace spyre::engine

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "cpu_trial.h"
 #include "spyre/base/error.h"
@@ -53,12 +54,19 @@ bool writes_shared_memory(const c10::OperatorHandle& op, const SchemaArguments& 
   return false;
 }
 
-/// Which storage each tensor lies in, by the first tensor that has it, and where.
+/// The first of the tensors that is this very one.
+std::size_t first_like(const std::vector<at::Tensor>& tensors, const at::Tensor& tensor) {
+  const auto is_it = [&](const at::Tensor& other) { return other.is_same(tensor); };
+  return static_cast<std::size_t>(std::ranges::find_if(tensors, is_it) - tensors.begin());
+}
+
+/// Which storage each tensor lies in, by the first tensor that has it, and where; and which are one tensor.
 void append_places(std::string& key, const std::vector<at::Tensor>& tensors) {
   for (const at::Tensor& t : tensors) {
     const auto owner = std::ranges::find_if(
         tensors, [&](const at::Tensor& other) { return other.is_alias_of(t); });
-    const std::array<std::int64_t, 2> place{owner - tensors.begin(), t.storage_offset()};
+    const std::array<std::int64_t, 3> place{owner - tensors.begin(), t.storage_offset(),
+                                            static_cast<std::int64_t>(first_like(tensors, t))};
     append_raw(key, place);
   }
 }
@@ -68,6 +76,10 @@ torch::jit::Stack sharing_on_cpu(const SchemaArguments& call) {
   std::unordered_map<const c10::StorageImpl*, at::Tensor> storages;
   std::vector<at::Tensor> stand_ins;
   for (const at::Tensor& t : call.tensors()) {
+    if (const std::size_t first = first_like(call.tensors(), t); first < stand_ins.size()) {
+      stand_ins.push_back(stand_ins[first]);
+      continue;
+    }
     const c10::StorageImpl* storage = t.storage().unsafeGetStorageImpl();
     at::Tensor& bytes = storages[storage];
     if (!bytes.defined())
@@ -78,12 +90,18 @@ torch::jit::Stack sharing_on_cpu(const SchemaArguments& call) {
   return call.with_tensors(stand_ins);
 }
 
-torch::jit::Stack on_device_type(const SchemaArguments& call, c10::DeviceType type) {
+/// Rows of a matrix, as LAPACK counts them: from one.
+bool holds_pivots(const c10::Argument& argument) { return argument.name().ends_with("pivots"); }
+
+torch::jit::Stack on_device_type(const c10::OperatorHandle& op, const SchemaArguments& call,
+                                 c10::DeviceType type) {
   std::vector<at::Tensor> stand_ins;
-  for (const at::Tensor& t : call.tensors()) {
+  for (std::size_t i = 0; i < call.tensors().size(); ++i) {
+    const at::Tensor& t = call.tensors()[i];
     stand_ins.push_back(
         at::empty_strided(t.sizes(), t.strides(), t.options().device(type).requires_grad(false)));
-    if (type == c10::DeviceType::CPU) stand_ins.back().zero_();
+    if (type != c10::DeviceType::CPU) continue;
+    stand_ins.back().fill_(holds_pivots(op.schema().arguments()[call.slots()[i].argument]) ? 1 : 0);
   }
   return call.with_tensors(stand_ins);
 }
@@ -124,17 +142,20 @@ bool small(const SchemaArguments& call) {
 ResultGeometries run_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
   torch::jit::Stack stack = writes_shared_memory(op, call)
                                 ? sharing_on_cpu(call)
-                                : on_device_type(call, c10::DeviceType::CPU);
+                                : on_device_type(op, call, c10::DeviceType::CPU);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   op.callBoxed(stack);
   return geometries_of(stack);
 }
 
-/// Zeros are valid indices unless nothing can be indexed; those complaints belong to the run.
-void try_on_cpu(const c10::OperatorHandle& op, const SchemaArguments& call) {
+/// Zeros are valid indices unless nothing can be indexed, and a matrix of them has no inverse; those complaints belong to
+/// the run. Nothing is what a call that complained so gives.
+std::optional<ResultGeometries> try_on_cpu(const c10::OperatorHandle& op,
+                                           const SchemaArguments& call) {
   try {
-    run_on_cpu(op, call);
-  } catch (const c10::IndexError&) {  // data dependent: reported when the operation runs
+    return run_on_cpu(op, call);
+  } catch (const c10::IndexError&) { return std::nullopt; } catch (const c10::LinAlgError&) {
+    return std::nullopt;
   }
 }
 
@@ -145,7 +166,7 @@ void ask_dispatcher(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
 /// Where there is no shape function, or it complains, the CPU kernel has the first say.
 ResultGeometries ask_meta(const c10::OperatorHandle& op, const SchemaArguments& call,
                           ShapeRule rule) {
-  torch::jit::Stack stack = on_device_type(call, c10::DeviceType::Meta);
+  torch::jit::Stack stack = on_device_type(op, call, c10::DeviceType::Meta);
   try {
     rule(op, stack);
   } catch (const std::exception&) { return run_on_cpu(op, call); }
@@ -162,9 +183,8 @@ ResultGeometries find_geometries(const c10::OperatorHandle& op, const SchemaArgu
                                  ShapeRule rule) {
   if (rule != nullptr) return ask_meta(op, call, rule);
   if (!small(call)) return ask_meta(op, call, &ask_dispatcher);
-  try {
-    return run_on_cpu(op, call);
-  } catch (const c10::IndexError&) { return ask_meta(op, call, &ask_dispatcher); }
+  if (auto tried = try_on_cpu(op, call)) return *std::move(tried);
+  return ask_meta(op, call, &ask_dispatcher);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "spyre/base/error.h"
+#include "spyre/base/matrix_error.h"
 #include "spyre/base/text.h"
 
 namespace spyre::lazy {
@@ -43,7 +44,7 @@ void raise(const Fault& fault, const SourceText& text) {
     return str(fault.operation, ": ", e.what(), place.empty() ? "" : "; recorded at ", place);
   };
   rethrow_as<InvalidArgument, IndexOutOfRange, TypeMismatch, Unsupported, OutOfDeviceMemory,
-             InternalError, DeviceFault, Error>(fault.exception, message);
+             MatrixError, InternalError, DeviceFault, Error>(fault.exception, message);
   std::rethrow_exception(fault.exception);
 }
 

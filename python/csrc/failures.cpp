@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "spyre/base/env.h"
+#include "spyre/base/matrix_error.h"
 #include "spyre/engine/error_boundary.h"
 
 namespace spyre::python {
@@ -12,7 +13,7 @@ namespace {
 
 namespace py = pybind11;
 
-/// One row per kind; what a caller did wrong (InvalidArgument, TypeMismatch) has none.
+/// One row per kind; what a caller did wrong (InvalidArgument, TypeMismatch, MatrixError) has none.
 struct Kind {
   std::string_view name, category;
   bool (*fits)(const Error& error);
@@ -32,7 +33,8 @@ constexpr std::array kKinds{
 
 const Kind* kind_of(const Error& error) {
   static constexpr Kind kOther{"Error", "runtime_launch", nullptr};
-  if (is<InvalidArgument>(error) || is<TypeMismatch>(error)) return nullptr;
+  if (is<InvalidArgument>(error) || is<TypeMismatch>(error) || is<MatrixError>(error))
+    return nullptr;
   for (const Kind& kind : kKinds)
     if (kind.fits(error)) return &kind;
   return &kOther;

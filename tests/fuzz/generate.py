@@ -7,6 +7,7 @@ every device. An instruction that does not apply to what there is does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import torch
@@ -28,12 +29,17 @@ class Instruction:
     c: int
 
 
+Action = Callable[["Machine", int, int, int], None]
+
+
 @dataclass
 class Machine:
     """Runs instructions on one device. `alive` are the tensors that a later instruction may take."""
 
     device: str
     alive: list[torch.Tensor] = field(default_factory=list)
+    more: dict[str, Action] = field(default_factory=dict)  # what it can do besides
+    streams: list[torch.Stream] = field(default_factory=list)  # instructions go to them in turn
 
     def pick(self, number: int) -> torch.Tensor:
         return self.alive[number % len(self.alive)]
@@ -48,15 +54,19 @@ class Machine:
         """What every tensor alive at the end holds, and which errors came up on the way, by type."""
         errors: list[torch.Tensor | str] = []
         KINDS["fresh"](self, 1, 3, 0)
-        for instruction in program:
+        for number, instruction in enumerate(program):
             try:
-                KINDS[instruction.kind](self, instruction.a, instruction.b, instruction.c)
+                with self.streams[number % len(self.streams)] if self.streams else nullcontext():
+                    self.act(instruction)
             except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError) as error:
                 errors.append(type(error).__name__)
         return [*errors, *(tensor.cpu() for tensor in self.alive)]
 
+    def act(self, instruction: Instruction) -> None:
+        kinds = KINDS if instruction.kind in KINDS else self.more
+        kinds[instruction.kind](self, instruction.a, instruction.b, instruction.c)
 
-Action = Callable[[Machine, int, int, int], None]
+
 KINDS: dict[str, Action] = {}
 
 

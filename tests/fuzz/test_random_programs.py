@@ -6,12 +6,15 @@ SPYRE_FUZZ_EXAMPLES=5000 runs longer.
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from .generate import Instruction, Machine, programs
+from .generate import Instruction, Machine
+from .more_actions import EXACT, INEXACT, eager_programs
 
 EXAMPLES = int(os.environ.get("SPYRE_FUZZ_EXAMPLES", "300"))
 RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -36,19 +39,40 @@ def assert_same(found: list, expected: list) -> None:
         assert same(left, right), f"{left}\nis not\n{right}"
 
 
+def run(device: str, program: list[Instruction], streams: int = 0) -> list[torch.Tensor | str]:
+    own = [torch.spyre.Stream() for _ in range(streams)]
+    return Machine(device, more={**EXACT, **INEXACT}, streams=own).run(program)
+
+
 @RELAXED
-@given(program=programs())
+@given(program=eager_programs(EXACT))
 def test_a_program_does_what_it_does_on_cpu(program: list[Instruction]):
-    assert_same(Machine("spyre").run(program), Machine("cpu").run(program))
+    assert_same(run("spyre", program), run("cpu", program))
 
 
 @settings(RELAXED, max_examples=max(EXAMPLES // 4, 20))
-@given(program=programs())
+@given(program=eager_programs(EXACT), streams=st.integers(2, 4))
+def test_streams_change_nothing(program: list[Instruction], streams: int):
+    """Operations that touch the same memory keep their order, whichever streams they are on."""
+    assert_same(run("spyre", program, streams), run("cpu", program))
+
+
+@settings(RELAXED, max_examples=max(EXAMPLES // 8, 10))
+@given(each=st.lists(eager_programs(EXACT), min_size=2, max_size=4), streams=st.integers(0, 2))
+def test_threads_change_nothing(each: list[list[Instruction]], streams: int):
+    with ThreadPoolExecutor(len(each)) as threads:
+        found = list(threads.map(lambda program: run("spyre", program, streams), each))
+    for results, program in zip(found, each, strict=True):
+        assert_same(results, run("cpu", program))
+
+
+@settings(RELAXED, max_examples=max(EXAMPLES // 4, 20))
+@given(program=eager_programs(EXACT, INEXACT))
 @pytest.mark.parametrize("way", [{"mode": "eager"}, {"exec": "scalar"}], ids=str)
 def test_a_program_does_the_same_in_every_way_of_running(way: dict[str, str], program: list[Instruction]):
     with torch.spyre.config(**way):
-        other = Machine("spyre").run(program)
-    assert_same(Machine("spyre").run(program), other)
+        other = run("spyre", program)
+    assert_same(run("spyre", program), other)
 
 
 def test_the_comparison_can_fail():

@@ -36,13 +36,13 @@ def test_recording_alone_flushes_nothing(stats):
 
 
 def test_a_fallback_is_counted_by_op(stats):
-    torch.linalg.svdvals(torch.eye(3, device="spyre")).cpu()
-    assert any("svd" in name for name in stats()["fallbacks"])
+    torch.unique(torch.eye(3, device="spyre"))
+    assert any("unique" in name for name in stats()["fallbacks"])
 
 
 def test_fallback_can_be_an_error():
-    with torch.spyre.config(fallback="error"), pytest.raises(NotImplementedError, match="svd"):
-        torch.linalg.svdvals(torch.eye(3, device="spyre"))
+    with torch.spyre.config(fallback="error"), pytest.raises(NotImplementedError, match="unique"):
+        torch.unique(torch.eye(3, device="spyre"))
 
 
 def test_an_index_out_of_range_is_raised_at_the_next_sync_and_only_once():
@@ -140,7 +140,7 @@ def test_host_work_is_priced_as_transfers(stats):
     x = torch.rand(64, 64, device="spyre") + torch.eye(64, device="spyre") * 64
     torch.spyre.synchronize()
     torch.spyre.reset_stats()
-    torch.linalg.cholesky_ex(x @ x.T)
+    torch.linalg.lstsq(x @ x.T, x)
     counted = stats()
     assert counted["fallbacks"]
     assert counted["bytes_d2h"] >= x.nbytes

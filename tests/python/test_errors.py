@@ -82,6 +82,10 @@ def on_ones(device: str, use: Callable[[torch.Tensor], object]) -> object:
     return use(torch.ones(4, device=device))
 
 
+def put_into_itself(x: torch.Tensor) -> torch.Tensor:
+    return x.index_put_((torch.zeros(0, dtype=torch.int64, device=x.device),), x)
+
+
 def repeated(device: str, *shape: int) -> torch.Tensor:
     """A tensor whose elements are one."""
     return torch.ones(1, device=device).expand(*shape)
@@ -106,6 +110,8 @@ SHARED_MEMORY = {
     "gather": lambda d: torch.gather(torch.ones(4, device=d), 0, integers(d), out=repeated(d, 3)),
     "gather into itself": lambda d: on_ones(d, lambda x: torch.gather(x, 0, integers(d), out=x[:3])),
     "index_add_ of itself": lambda d: on_ones(d, lambda x: x.index_add_(0, integers(d), x[1:])),
+    "rows of itself": lambda d: on_ones(d, lambda x: x.index_put_((integers(d),), x)),
+    "nothing of nothing": lambda d: put_into_itself(torch.ones(0, 4, device=d)),
     "shifted copy": lambda d: on_ones(d, lambda x: x[1:].copy_(x[:-1])),
     "shifted add": lambda d: on_ones(d, lambda x: torch.add(x[:-1], 1, out=x[1:])),
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "spyre/base/ids.h"
+
 namespace spyre::engine {
 
 struct PhiloxState {
@@ -17,9 +19,11 @@ struct PhiloxState {
 PhiloxState reserve(const std::optional<at::Generator>& generator, c10::Device device,
                     std::uint64_t count);
 
-/// The same of the default generator, without taking.
-PhiloxState default_generator_state(c10::DeviceIndex device);
-void set_default_generator_state(c10::DeviceIndex device, PhiloxState state);
+/// From here on whoever records on `capture` draws from a copy of the default generator, and sets and reads that: the
+/// generator itself goes on for the others. Returns the copy.
+PhiloxState begin_capture_draws(c10::DeviceIndex device, StreamId capture);
+/// Drops the copy; returns what it was at the end.
+PhiloxState end_capture_draws(c10::DeviceIndex device, StreamId capture);
 
 /// Starts nothing: seeding comes before first use. Index -1: the current device.
 const at::Generator& default_generator(c10::DeviceIndex device);
