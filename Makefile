@@ -13,7 +13,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python bench bench-peers lint docs clean
+.PHONY: help setup build demo test test-cpp test-python test-browser bench bench-peers lint docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,10 @@ test-cpp: build
 test-python:
 	@$(SETUP) package demo test
 	$(RUN) -m pytest
+
+test-browser: ## HTML pages of reports and benchmarks in a headless Chromium, which it installs
+	@$(SETUP) package demo test browser
+	$(RUN) -m pytest tests/browser
 
 BENCH_OUT := --json build/benchmarks.json --html build/benchmarks.html
 bench: ## ratios against CPU eager in one run; a page in build/benchmarks.html (BENCH="--quick --only softmax" chooses)

@@ -41,6 +41,7 @@ DEBIAN_PACKAGES = [
     "python3-dev",
     "python3-venv",
 ]
+BROWSER_PACKAGES = ["chromium"]  # for the tests of HTML pages only: 110 MB
 TORCH = "2.13.0"
 CPU_TORCH = {TORCH, f"{TORCH}+cpu"}
 # Everything that the wheel is made from; a change here, and only here, builds it anew.
@@ -55,6 +56,7 @@ PACKAGE_SOURCES = [
     "engine",
     "python",
 ]
+OTHER_PARTS = ("package", "peers", "browser")  # those that are no list of Python packages
 PIP = [str(PYTHON), "-m", "pip", "--disable-pip-version-check"]
 # Names that only a CUDA build of torch brings along.
 CUDA_PREFIXES = ("nvidia-", "cuda-", "triton", "pytorch-triton")
@@ -107,18 +109,18 @@ def lock() -> Iterator[None]:
         yield
 
 
-def missing_debian_packages() -> list[str]:
-    query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *DEBIAN_PACKAGES]
+def missing_debian_packages(wanted: list[str]) -> list[str]:
+    query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *wanted]
     answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
     installed = {line.split()[0] for line in answer.splitlines() if line.endswith(" installed")}
-    return [name for name in DEBIAN_PACKAGES if name not in installed]
+    return [name for name in wanted if name not in installed]
 
 
-def setup_system() -> None:
+def setup_system(wanted: list[str]) -> None:
     if shutil.which("dpkg-query") is None:
-        say("not a Debian system: expecting cmake, ninja, asmjit, TBB, xxHash, SLEEF and GoogleTest to be there")
+        say("not a Debian system: expecting these or their like to be there: " + " ".join(wanted))
         return
-    missing = missing_debian_packages()
+    missing = missing_debian_packages(wanted)
     if not missing:
         return
     say("Debian packages: " + " ".join(missing))
@@ -241,7 +243,7 @@ def setup_package() -> None:
 def setup(parts: list[str]) -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 — this file runs before anything has been checked
         raise SetupError(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; set PYTHON=python3.x")
-    setup_system()
+    setup_system(DEBIAN_PACKAGES + (BROWSER_PACKAGES if "browser" in parts else []))
     if parts:  # the layers below engine/ need no torch
         setup_torch()  # first: whatever follows finds it there and brings no other
     for part in parts:
@@ -250,18 +252,18 @@ def setup(parts: list[str]) -> None:
             setup_package()
         elif part == "peers":
             setup_peers()
-        else:
+        elif part != "browser":
             setup_requirements(part)
 
 
 def main() -> int:
     groups = sorted(path.stem for path in REQUIREMENTS.glob("*.txt") if path.stem != "constraints")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"package, peers, {', '.join(groups)}")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*OTHER_PARTS, *groups]))
     parts = parser.parse_args().parts
-    unknown = set(parts) - {"package", "peers", *groups}
+    unknown = set(parts) - {*OTHER_PARTS, *groups}
     if unknown:
-        parser.error(f"unknown part {', '.join(sorted(unknown))}; there are: package, peers, {', '.join(groups)}")
+        parser.error(f"unknown part {', '.join(sorted(unknown))}; there are: {', '.join([*OTHER_PARTS, *groups])}")
     try:
         with lock():
             setup(parts)

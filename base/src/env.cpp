@@ -64,9 +64,10 @@ constexpr std::array kTable{
            "overrides fields of the card's description, or names a whole one"},
     EnvRow{Env::DeviceFunction, Choice, "FLEX_DEVICE", "PF", "PF|VF|MOCK", "VF",
            "physical or virtual function of the card: what handles of its memory are"},
-    EnvRow{Env::Clock, Choice, "SPYRE_CLOCK", "virtual", "virtual|anchored|realtime", "realtime",
+    EnvRow{Env::Clock, Choice, "SPYRE_CLOCK", "virtual", "virtual|anchored|realtime|off",
+           "realtime",
            "how the modelled host's time passes: by fixed costs, with this host, or with this host "
-           "waiting for the modelled card"},
+           "waiting for the modelled card; off: no time is modelled"},
     EnvRow{Env::Poison, Choice, "SPYRE_POISON", "0", "0|1", "1",
            "fills fresh, freed and padding bytes of device memory with NaN"},
     EnvRow{Env::DowncastWarn, Choice, "TORCH_SPYRE_DOWNCAST_WARN", "1", "0|1", "0",

@@ -11,12 +11,20 @@
 #include "deferred_frees.h"
 #include "device_memory.h"
 #include "scheduler.h"
+#include "spyre/base/error.h"
 
 namespace spyre::device_sim {
 namespace {
 
 /// Deferred frees that a call looks at: a bounded share of its time.
 constexpr std::size_t kCollected = 8;
+
+void require_modelled_time(const Card& card) {
+  if (card.models_time()) return;
+  throw InvalidArgument(
+      "this card models no time, because its clock is off; start the process with "
+      "SPYRE_CLOCK=virtual to measure or record it");
+}
 
 template <class Visit>
 void for_each_piece(const Piece& first, const std::vector<Piece>& more, const Visit& visit) {
@@ -195,15 +203,27 @@ std::exception_ptr Card::take_fault(StreamId stream) {
   return state_->scheduler.take_fault(stream);
 }
 
-std::uint64_t Card::modelled_time(TimelinePoint point) const { return point.modelled_ps; }
+std::shared_ptr<const Arrival> Card::watch(TimelinePoint point) {
+  return state_->scheduler.watch(point);
+}
+bool Card::models_time() const { return clock_mode_of(state_->spec) != ClockMode::Off; }
+std::uint64_t Card::modelled_time(TimelinePoint point) const {
+  require_modelled_time(*this);
+  return point.modelled_ps;
+}
 CardCounters Card::counters() const { return state_->scheduler.counters(); }
 void Card::reset_counters() { state_->scheduler.reset_counters(); }
-void Card::record_timeline(bool on) { state_->scheduler.record_timeline(on); }
+void Card::record_timeline(bool on) {
+  if (on) require_modelled_time(*this);
+  state_->scheduler.record_timeline(on);
+}
 std::string Card::timeline_json(const TraceOptions& options) const {
+  require_modelled_time(*this);
   return state_->scheduler.timeline_json(options);
 }
 std::string Card::report_json() const { return report_json(state_->spec); }
 std::string Card::report_json(const DeviceSpec& what_if) const {
+  require_modelled_time(*this);
   return state_->scheduler.report_json(what_if);
 }
 void Card::publish(Meters& meters) {
@@ -211,6 +231,7 @@ void Card::publish(Meters& meters) {
   state_->memory.publish(meters);
 }
 void Card::record_activities(CallerName caller) {
+  require_modelled_time(*this);
   state_->scheduler.record_activities(std::move(caller));
 }
 ActivityRecord Card::take_activities() { return state_->scheduler.take_activities(); }

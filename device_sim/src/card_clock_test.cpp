@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <latch>
 #include <thread>
 
 #include "price.h"
+#include "spyre/base/error.h"
 #include "spyre/device_sim/card.h"
 #include "test_programs.h"
 
@@ -85,6 +87,47 @@ TEST(Card, DrainingDoesNotMoveTheModelledHost) {
     return card.modelled_time(card.enqueue(kDefault, kernel(), Urgency::Waited));
   };
   EXPECT_EQ(second_end(true), second_end(false));
+}
+
+TEST(Card, WithoutAClockWorkIsDoneAndCountedAndNoTimeIsTold) {
+  DeviceSpec spec = small_spec();
+  spec.clock = "off";
+  Card card(spec);
+  EXPECT_FALSE(card.models_time());
+  const Piece piece = card.allocate(1_MiB).pieces[0];
+  const std::vector<int> sent(1 << 18, 7);
+  std::vector<int> received(1 << 18);
+  const StreamId other = card.create_stream();
+  card.wait_for(other, card.enqueue(kDefault, upload(sent, piece), Urgency::Background));
+  const TimelinePoint last = card.enqueue(other, download(piece, received), Urgency::Waited);
+  card.synchronize(last);
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(card.counters().transfers, 2U);
+  EXPECT_EQ(card.counters().modelled_picoseconds, 0U);
+  EXPECT_THROW(card.modelled_time(last), InvalidArgument);
+  EXPECT_THROW(card.record_timeline(true), InvalidArgument);
+  EXPECT_THROW(card.timeline_json(), InvalidArgument);
+  EXPECT_THROW(card.report_json(), InvalidArgument);
+  EXPECT_THROW(card.record_activities([] { return 0U; }), InvalidArgument);
+  card.record_timeline(false);
+}
+
+TEST(Card, ArrivalsAreNotedInTheOrderOfTheStream) {
+  Card card(small_spec());
+  std::latch held(1);
+  const TimelinePoint first =
+      card.enqueue(kDefault, compute_once([&] { held.wait(); }), Urgency::Background);
+  const TimelinePoint second = card.enqueue(kDefault, compute_once([] {}), Urgency::Background);
+  const auto one = card.watch(first), two = card.watch(second);
+  card.watch(second);  // nobody holds it
+  EXPECT_FALSE(one->when() || two->when()) << "the first one is held";
+  held.count_down();
+  card.synchronize(second);
+  ASSERT_TRUE(one->when() && two->when());
+  EXPECT_LE(*one->when(), *two->when());
+  const auto late = card.watch(first);
+  ASSERT_TRUE(late->when()) << "reached before it was asked for";
+  EXPECT_GE(*late->when(), *two->when());
 }
 
 TEST(Card, CountersRestartAtReset) {

@@ -7,6 +7,7 @@ namespace spyre::device_sim {
 
 ClockMode clock_mode_of(const DeviceSpec& spec) {
   if (spec.clock == "anchored") return ClockMode::Anchored;
+  if (spec.clock == "off") return ClockMode::Off;
   return spec.clock == "realtime" ? ClockMode::Realtime : ClockMode::Virtual;
 }
 
@@ -57,7 +58,8 @@ void Clock::synchronize(Picoseconds point) {
 }
 
 void Clock::anchor(Picoseconds wall) {
-  if (mode_ != ClockMode::Virtual) host_ = std::max(host_, wall + waited_);
+  if (mode_ == ClockMode::Anchored || mode_ == ClockMode::Realtime)
+    host_ = std::max(host_, wall + waited_);
 }
 
 Picoseconds Clock::last(StreamId stream) const {

@@ -15,7 +15,8 @@ struct ModelledSpan {
   Picoseconds submit{}, submitted{}, start{}, end{};
 };
 
-enum class ClockMode : std::uint8_t { Virtual, Anchored, Realtime };
+/// Off: nothing is priced, and every time is 0.
+enum class ClockMode : std::uint8_t { Virtual, Anchored, Realtime, Off };
 ClockMode clock_mode_of(const DeviceSpec& spec);
 
 /// Prices operations as they are submitted. A pure function of the sequence of calls: execution is

@@ -32,7 +32,7 @@ constexpr std::array kFields{
     Field{"scratchpad", &Spec::scratchpad, 65536, 1 << 30, "B per core", "S", kUpstream},
     Field{"scratchpad_usable", &Spec::scratchpad_usable, 0, 1 << 30, "B per core", "E",
           "(2 MiB - 64 KiB) x 0.8, upstream's formula"},
-    Field{"clock", &Spec::clock, 0, 0, "", "", kHere, "virtual|anchored|realtime"},
+    Field{"clock", &Spec::clock, 0, 0, "", "", kHere, "virtual|anchored|realtime|off"},
     Field{"capacity", &Spec::capacity, 0, 1e18, "B", "", kHere},
     Field{"regions", &Spec::regions, 1, 4096, "", "S", kUpstream},
     Field{"min_region", &Spec::min_region, 0, 1e18, "B", "", kHere},

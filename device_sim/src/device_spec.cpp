@@ -119,7 +119,7 @@ DeviceSpec device_spec_from_environment() {
   if (env_is_set(Env::DeviceFunction))
     spec.function = std::array{"pf", "vf", "mock"}[env_choice(Env::DeviceFunction)];
   if (env_is_set(Env::Clock))
-    spec.clock = std::array{"virtual", "anchored", "realtime"}[env_choice(Env::Clock)];
+    spec.clock = std::array{"virtual", "anchored", "realtime", "off"}[env_choice(Env::Clock)];
   if (env_is_set(Env::Poison)) spec.poison = env_switch(Env::Poison) ? 1 : 0;
   return spec;
 }

@@ -95,13 +95,17 @@ void Scheduler::join(StreamId stream, TimelinePoint point) {
 }
 
 Picoseconds Scheduler::anchor() {
-  if (clock_.mode() == ClockMode::Virtual) return {};
+  if (clock_.mode() == ClockMode::Virtual || clock_.mode() == ClockMode::Off) return {};
   const Picoseconds wall{picoseconds_of(WallSpan::Clock::now() - started_)};
   clock_.anchor(wall);
   return wall;
 }
 
 ModelledSpan Scheduler::price(const Flight& flight) {
+  if (clock_.mode() == ClockMode::Off) {
+    if (meters_ != nullptr) meter(*meters_, charge_of(flight.operation), {}, spec_);
+    return {};
+  }
   Picoseconds after;
   for (const TimelinePoint& point : flight.operation.after)
     after = std::max(after, Picoseconds{point.modelled_ps});
@@ -222,6 +226,7 @@ void Scheduler::finish(Flight& flight, std::exception_ptr fault) {
   }
   finished_ = std::max(finished_, flight.modelled.end);
   queues_.retire(flight);
+  if (!watched_.empty()) note_arrivals();
   if (sleeping_waiters_ != 0) progress_.notify_all();
 }
 

@@ -48,6 +48,7 @@ class Scheduler {
   bool reached(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   /// The same without asking anyone to run what is missing.
   bool finished(TimelinePoint point) const SPYRE_EXCLUDES(mutex_);
+  std::shared_ptr<const Arrival> watch(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   /// Throws DeviceFault if this thread runs the very operation that it waits for.
   void synchronize(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   void synchronize_all() SPYRE_EXCLUDES(mutex_);
@@ -89,6 +90,7 @@ class Scheduler {
   void run(Flight& flight, Lock& lock) SPYRE_REQUIRES(mutex_);
   std::exception_ptr execute(const Operation& operation) SPYRE_EXCLUDES(mutex_);
   void finish(Flight& flight, std::exception_ptr fault) SPYRE_REQUIRES(mutex_);
+  void note_arrivals() SPYRE_REQUIRES(mutex_);
   void work() SPYRE_EXCLUDES(mutex_);
   /// Called whenever this thread leaves something runnable to others.
   void wake_worker() SPYRE_REQUIRES(mutex_);
@@ -102,6 +104,11 @@ class Scheduler {
   Clock clock_ SPYRE_GUARDED_BY(mutex_);
   Timeline timeline_ SPYRE_GUARDED_BY(mutex_);
   ActivityLog activities_ SPYRE_GUARDED_BY(mutex_);
+  struct Watched {
+    TimelinePoint point;
+    std::weak_ptr<Arrival> arrival;
+  };
+  std::vector<Watched> watched_ SPYRE_GUARDED_BY(mutex_);  // points that are not reached
   CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
   Meters* meters_ SPYRE_GUARDED_BY(mutex_) = nullptr;
   Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);

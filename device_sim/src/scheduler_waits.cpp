@@ -7,6 +7,27 @@
 
 namespace spyre::device_sim {
 
+std::shared_ptr<const Arrival> Scheduler::watch(TimelinePoint point) {
+  auto arrival = std::make_shared<Arrival>();
+  const Lock lock(mutex_);
+  if (queues_.reached(point)) {
+    arrival->note();
+  } else {
+    watched_.push_back({point, arrival});
+  }
+  return arrival;
+}
+
+void Scheduler::note_arrivals() {
+  std::erase_if(watched_, [&](const Watched& watched) {
+    const std::shared_ptr<Arrival> arrival = watched.arrival.lock();
+    if (arrival == nullptr) return true;
+    if (!queues_.reached(watched.point)) return false;
+    arrival->note();
+    return true;
+  });
+}
+
 void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {
   const Picoseconds wall = anchor();
   const bool all = kind == RunEntry::Kind::SynchronizeAll;

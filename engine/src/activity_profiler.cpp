@@ -38,6 +38,9 @@ class Session final : public libkineto::IActivityProfilerSession {
   std::vector<std::string> errors() override {
     std::uint64_t dropped = 0;
     for (const device_sim::ActivityRecord& record : records_) dropped += record.dropped;
+    const Runtime* runtime = Runtime::running();
+    if (runtime != nullptr && !runtime->models_time())
+      return {"spyre: no row of the card is shown, because SPYRE_CLOCK=off models no time"};
     if (dropped == 0) return {};
     return {str("spyre: ", dropped, " operations are not shown: too many for one recording")};
   }

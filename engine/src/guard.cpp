@@ -100,8 +100,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
 
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex,
-              const c10::EventFlag) const override {
-    bounded([&] { record_event(event, stream); });
+              const c10::EventFlag flag) const override {
+    const bool timed = flag == c10::EventFlag::BACKEND_DEFAULT;
+    bounded([&] { record_event(event, stream, timed); });
   }
   void block(void* event, const c10::Stream& stream) const override {
     bounded([&] { block_on_event(event, stream); });

@@ -107,7 +107,10 @@ void Runtime::configure(const lazy::Settings& settings) {
   numerics_.store(settings.numerics, std::memory_order_relaxed);
 }
 
+bool Runtime::models_time() const { return devices_.front()->device.card().models_time(); }
+
 void Runtime::record_activities() {
+  if (!models_time()) return;
   for (const auto& entry : devices_)
     entry->device.card().record_activities([] { return recorded_source(false); });
 }

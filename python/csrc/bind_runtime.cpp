@@ -83,9 +83,10 @@ bool device_faulted(c10::DeviceIndex device) {
   return Runtime::running() != nullptr && Runtime::get().device(device).faulted();
 }
 
-double elapsed_milliseconds(std::uintptr_t first, std::uintptr_t second) {
-  return engine::modelled_milliseconds_between(reinterpret_cast<void*>(first),
-                                               reinterpret_cast<void*>(second));
+/// Events come by their event_id.
+template <double between(void*, void*)>
+double milliseconds(std::uintptr_t first, std::uintptr_t second) {
+  return between(reinterpret_cast<void*>(first), reinterpret_cast<void*>(second));
 }
 
 py::dict memory() {
@@ -125,8 +126,10 @@ void bind_runtime(py::module_& module) {
   module.def("stream_faulted", &stream_faulted, Released(),
              "Whether a stream holds a fault that nobody has been told of.");
   module.def("device_faulted", &device_faulted, Released(), "The same of any of its streams.");
-  module.def("elapsed_milliseconds", &elapsed_milliseconds, Released(),
-             "Modelled time between two events, by their event_id.");
+  module.def("elapsed_milliseconds", &milliseconds<&engine::modelled_milliseconds_between>,
+             Released(), "Modelled time between two events, by their event_id.");
+  module.def("wall_milliseconds", &milliseconds<&engine::wall_milliseconds_between>, Released(),
+             "The same in this host's time.");
   module.def("device_memory", &memory, "The card's own account of its memory.");
   module.def("_set_hash_mask", &set_hash_mask, Released(),
              "For tests: keeps only some bits of plan and kernel hashes.");

@@ -57,7 +57,7 @@ class Stream(torch.Stream):
 
 
 class Event(torch.Event):
-    """A point on a stream's timeline. Elapsed times are the card's, in modelled milliseconds."""
+    """A point on a stream's timeline. Its time is the card's, in modelled milliseconds, and on request this host's."""
 
     def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
         """Not recorded yet."""
@@ -74,6 +74,14 @@ class Event(torch.Event):
         if not (self.enable_timing and getattr(end_event, "enable_timing", True)):
             raise ValueError("elapsed_time: both events need enable_timing=True")
         return float(engine().elapsed_milliseconds(self.event_id, end_event.event_id))
+
+    def wall_elapsed_time(self, end_event: torch.Event) -> float:
+        """Milliseconds of this host from when it reached this event to when it reached the later one.
+
+        How long the simulation took, which says nothing about the card. Both must be completed and made with
+        enable_timing.
+        """
+        return float(engine().wall_milliseconds(self.event_id, end_event.event_id))
 
 
 def _existing(index: int, stream_id: int) -> Stream:

@@ -79,7 +79,7 @@ def test_the_text_has_a_line_per_kernel_and_pipeline():
 class Page(html.parser.HTMLParser):
     """Which elements a page has, that those which must be closed are, and that it refers to nothing outside."""
 
-    VOID = frozenset({"meta", "circle", "polyline"})  # here: written without an end tag
+    VOID = frozenset({"meta", "line", "path", "polyline"})  # here: written without an end tag
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spyre/device_sim/activity.h"
+#include "spyre/device_sim/arrival.h"
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/memory.h"
 #include "spyre/device_sim/meters.h"
@@ -113,6 +114,10 @@ class Card {
 
   // Clock. Modelled picoseconds since the card started, known as soon as the point is submitted.
   std::uint64_t modelled_time(TimelinePoint point) const;
+  /// Notes when the point is reached on this host; now, if it has been. For as long as it is held.
+  std::shared_ptr<const Arrival> watch(TimelinePoint point);
+  /// False with the clock "off": asking for times, timelines and activities is an error then.
+  bool models_time() const;
   CardCounters counters() const;
   void reset_counters();
 

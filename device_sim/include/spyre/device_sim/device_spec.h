@@ -21,6 +21,7 @@ struct DeviceSpec {
 
   /// "virtual": the modelled host pays a fixed cost per call; "anchored": it takes as long as this
   /// host, and waits for the modelled card; "realtime": this host waits as well.
+  /// "off": nothing is priced.
   std::string clock = "virtual";
 
   // Device memory. The address space has `regions` regions of `region_span`, the last one for

@@ -62,6 +62,8 @@ class Runtime {
   }
   FallbackCounter& fallbacks() { return fallbacks_; }
 
+  /// False if SPYRE_CLOCK=off: the cards have no modelled time to record.
+  bool models_time() const;
   /// For a profiler: from here on every card records what it does, until it is taken. By card.
   void record_activities();
   std::vector<device_sim::ActivityRecord> take_activities();
