@@ -18,8 +18,10 @@ td, th { padding: 3px 10px; text-align: right; border-bottom: 1px solid #eee } t
 td:nth-child(2), th:nth-child(2), td:nth-child(7), th:nth-child(7) { text-align: left }
 td:nth-child(2) { overflow-wrap: anywhere } pre { overflow: auto; background: #f7f7f9; padding: 1em }
 svg { display: block; max-width: 100%; height: auto } svg text { font-size: 12px; fill: #555 }
-.grid { stroke: #e4e4ea } .lane { fill: #f1f2f6 } .busy { fill: #06c } .roof { fill: none; stroke: #c30; stroke-width: 2 }
-.vector { stroke: #c30; stroke-dasharray: 4 4 } .kernel { fill: #06c; fill-opacity: .7; stroke: #fff }
+.grid { stroke: #e4e4ea } .lane { fill: #f1f2f6 } .busy { fill: #06c }
+.roof { fill: none; stroke: #c30; stroke-width: 2 }
+.vector { stroke: #c30; stroke-dasharray: 4 4 }
+.kernel { fill: #06c; fill-opacity: .7; stroke: #fff }
 """
 _WIDTH = 940  # pixels of both pictures
 _NAME, _BUSY, _LANE = 110, 90, 26  # of the timeline: a lane's name, its figure, its height
@@ -51,7 +53,9 @@ def _table(report: Mapping[str, Any], table: Sequence[Sequence[str]]) -> str:
     lines = [f"<tr><th>#</th>{''.join(f'<th>{escape(title)}</th>' for title in titles)}</tr>"]
     for number, (kernel, cells) in enumerate(zip(report["kernels"], rows, strict=True), 1):
         about = escape(f"{kernel['formula']}: {kernel['source']}")
-        lines.append(f'<tr title="{about}"><td>{number}</td>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>')
+        lines.append(
+            f'<tr title="{about}"><td>{number}</td>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+        )
     return f"<table>{''.join(lines)}</table>"
 
 
@@ -115,7 +119,9 @@ def _axes() -> list[str]:
         x, y = _place(10.0**_LEFT, 10.0**power)
         end = _place(10.0**_RIGHT, 10.0**power)[0]
         marks += [_line(x, y, end, y, "grid"), _text(x - 6, y + 4, f"1e{power}", "end")]
-    marks.append(_text((_MARGIN + _WIDTH - _BUSY) / 2, 10 + (_UP - _DOWN) * _DECADE + 34, "operations per byte", "middle"))
+    marks.append(
+        _text((_MARGIN + _WIDTH - _BUSY) / 2, 10 + (_UP - _DOWN) * _DECADE + 34, "operations per byte", "middle")
+    )
     return [*marks, _text(_MARGIN + 6, 24, "giga-operations per second")]
 
 
@@ -127,7 +133,10 @@ def _roofline(report: Mapping[str, Any]) -> str:
     lanes = _place(roof["vector_gops"] / roof["memory_gb_per_s"], roof["vector_gops"])
     marks = [*_axes(), f'<polyline class="roof" points="{points}"/>']
     marks.append(_line(*lanes, corners[-1][0], lanes[1], "vector"))
-    marks += [_text(corners[-1][0] + 4, corners[-1][1] + 4, "matrix"), _text(corners[-1][0] + 4, lanes[1] + 4, "vector")]
+    marks += [
+        _text(corners[-1][0] + 4, corners[-1][1] + 4, "matrix"),
+        _text(corners[-1][0] + 4, lanes[1] + 4, "vector"),
+    ]
     for number, kernel in enumerate(report["kernels"], 1):
         if kernel["roof_gops"]:
             marks += _dot(number, kernel)

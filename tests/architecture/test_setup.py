@@ -41,7 +41,7 @@ def test_what_pip_could_not_reach_is_told(monkeypatch, capsys):
 
 
 def test_the_layers_that_need_no_torch_install_none(monkeypatch):
-    monkeypatch.setattr(setup, "setup_system", lambda wanted: None)
+    monkeypatch.setattr(setup, "setup_system", lambda _: None)
     monkeypatch.setattr(setup, "setup_torch", lambda: pytest.fail("`make build` needs no torch"))
     setup.setup([])
 

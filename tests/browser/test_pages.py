@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def report():
 
 @pytest.fixture(scope="module")
 def page(report):
-    hostile = torch.spyre.report()
+    hostile = copy.deepcopy(report)
     hostile["kernels"][0]["name"] = "</table><script>document.title='owned'</script><img src=x>"
     return hostile.html()
 
@@ -81,7 +82,9 @@ def test_the_page_fits_its_window(ask, page, width):
 
 
 def test_the_fields_can_be_opened_and_are_the_report(ask, report):
-    opened = "() => { const d = document.querySelector('details'); d.open = true; return d.querySelector('pre').innerText }"
+    opened = (
+        "() => { const d = document.querySelector('details'); d.open = true; return d.querySelector('pre').innerText }"
+    )
     assert json.loads(ask(report.html(), opened)) == report
 
 
