@@ -13,13 +13,21 @@
 namespace spyre::lazy {
 namespace {
 
-/// Dense: sorted by stride, each stride is the number of elements inside it.
-bool is_dense(const Access& a) {
-  std::array<std::size_t, kMaxRank> order{};
+using Order = std::array<std::size_t, kMaxRank>;
+
+/// The dimensions by rising strides.
+Order by_stride(const Access& a) {
+  Order order{};
   for (std::size_t d = 0; d < a.extents.size(); ++d) order[d] = d;
   std::sort(order.begin(), order.begin() + a.extents.size(), [&](std::size_t x, std::size_t y) {
     return std::abs(a.strides[x]) < std::abs(a.strides[y]);
   });
+  return order;
+}
+
+/// Dense: sorted by stride, each stride is the number of elements inside it.
+bool is_dense(const Access& a) {
+  const Order order = by_stride(a);
   std::int64_t elements = 1;
   for (std::size_t k = 0; k < a.extents.size(); ++k) {
     if (std::abs(a.strides[order[k]]) != elements) return false;
@@ -108,6 +116,18 @@ bool Access::covers(const Access& other) const {
          extents == other.extents && strides == other.strides;
 }
 
+bool Access::may_meet_twice() const {
+  if (dense) return false;
+  const Order order = by_stride(*this);
+  std::int64_t reach = 0;  // of the shorter strides
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const std::int64_t stride = std::abs(strides[order[k]]);
+    if (stride <= reach) return true;
+    reach += (extents[order[k]] - 1) * stride;
+  }
+  return false;
+}
+
 std::int64_t Access::distinct_bytes() const {
   std::int64_t bytes = element_size;
   for (std::size_t d = 0; d < extents.size(); ++d)
@@ -146,6 +166,12 @@ Relation relate(const Access& earlier, const Access& later) {
   if (same_start && repeats(earlier, later)) return Relation::Broadcast;
   if (same_start && permuted(earlier, later)) return Relation::Permuted;
   return interleaved(earlier, later) ? Relation::Disjoint : Relation::Conflict;
+}
+
+Relation relate_to_write(const Access& earlier, const Access& later) {
+  const Relation relation = relate(earlier, later);
+  const bool by_points = relation == Relation::Same || relation == Relation::Broadcast;
+  return by_points && earlier.may_meet_twice() ? Relation::Conflict : relation;
 }
 
 }  // namespace spyre::lazy

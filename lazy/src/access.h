@@ -21,6 +21,8 @@ struct Access {
 
   /// True if every byte of `other` is touched by this one.
   bool covers(const Access& other) const;
+  /// False only if no element is met twice. Windows that slide over a tensor meet most of theirs several times.
+  bool may_meet_twice() const;
   /// Distinct bytes touched, if no two points with nonzero strides share one.
   std::int64_t distinct_bytes() const;
 };
@@ -39,5 +41,9 @@ enum class Relation : std::uint8_t {
 
 /// Exact for Same; Disjoint may be missed (then: Conflict). Both are in the same buffer.
 Relation relate(const Access& earlier, const Access& later);
+
+/// The same where one of them writes: point by point holds only if no element is met twice, since a later point may
+/// overwrite what an earlier one needs.
+Relation relate_to_write(const Access& earlier, const Access& later);
 
 }  // namespace spyre::lazy

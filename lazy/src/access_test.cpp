@@ -53,6 +53,17 @@ TEST(Access, SeesRowConstantsAsBroadcasts) {
   EXPECT_EQ(relate(access(bias), access(bias.expanded({5, 7}))), Relation::Conflict);
 }
 
+TEST(Access, HoldsPointByPointForWritesOnlyWhereNoElementIsMetTwice) {
+  const TestTensor x = matrix(6, 4), windows{0, DType::F32, 0, {5, 4, 2}, {4, 1, 4}};
+  EXPECT_FALSE(access(x).may_meet_twice());
+  EXPECT_FALSE(access(x.slice(1, 0, 2, 2)).may_meet_twice());
+  EXPECT_TRUE(access(windows).may_meet_twice());
+  EXPECT_TRUE(access(x.slice(1, 0, 1).expanded({6, 3})).may_meet_twice());
+  EXPECT_EQ(relate(access(windows), access(windows)), Relation::Same);
+  EXPECT_EQ(relate_to_write(access(windows), access(windows)), Relation::Conflict);
+  EXPECT_EQ(relate_to_write(access(x), access(x)), Relation::Same);
+}
+
 TEST(Access, ComparesTypes) {
   TestTensor x = matrix(4, 4);
   const Access a = access(x);

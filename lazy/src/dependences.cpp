@@ -53,7 +53,7 @@ void Dependences::read(History& history, Touch touch) {
   for (const Touch& w : std::views::reverse(history.writes.list)) {
     if (!history.writes.near(mine)) break;
     const Access& theirs = accesses_[w.operand];
-    const Relation relation = relate(theirs, mine);
+    const Relation relation = relate_to_write(theirs, mine);
     if (relation == Relation::Disjoint) continue;
     in_.push_back({w.node, touch.node, Dependence::Kind::Flow, relation, w.operand, touch.operand});
     if (relation != Relation::Conflict) {
@@ -82,7 +82,7 @@ void Dependences::write(History& history, Touch touch) {
     std::vector<Touch>& earlier = touches.list;
     std::size_t kept = 0;
     for (const Touch& t : earlier) {
-      const Relation relation = relate(accesses_[t.operand], mine);
+      const Relation relation = relate_to_write(accesses_[t.operand], mine);
       if (relation == Relation::Disjoint) {
         earlier[kept++] = t;
         continue;

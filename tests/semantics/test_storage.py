@@ -259,7 +259,17 @@ def an_empty_maximum(device):
     return torch.zeros(3, 0, device=device).max()
 
 
+def windows_are_filled(device):
+    """Their elements overlap: what was copied from them before does not change."""
+    x = torch.arange(24.0, device=device).view(6, 4)
+    windows = x.unfold(0, 2, 1)
+    kept = windows.clone()
+    windows.fill_(1)
+    return kept, windows * 2, x
+
+
 PROGRAMS = [
+    windows_are_filled,
     overlapping_moves,
     views_of_views,
     diagonal_and_unfold_destinations,
