@@ -13,7 +13,7 @@ using device_sim::Urgency;
 
 class ArenaTest : public DeviceFixture {
  protected:
-  static constexpr std::int64_t kCount = 65536;
+  static constexpr std::int64_t kSide = 256, kCount = kSide * kSide;
   static constexpr Bytes kSize{kCount * sizeof(float)};
 
   ArenaTest() : DeviceFixture(unfused()) {}
@@ -24,13 +24,13 @@ class ArenaTest : public DeviceFixture {
     return settings;
   }
 
-  /// x * factor + x, with an intermediate in an arena. Not waited for.
+  /// x * factor, transposed, + x, with an intermediate in an arena. Not waited for.
   DeviceTensor launch(const DeviceTensor& x, double factor) {
-    DeviceTensor out = empty({kCount});
+    DeviceTensor out = empty({kSide, kSide});
     {
-      const DeviceTensor between = empty({kCount});
+      const DeviceTensor between = empty({kSide, kSide});
       apply("mul", {in(x), number(factor)}, between);
-      apply("add", {in(between), in(x)}, out);
+      apply("add", {in(between.transposed()), in(x)}, out);
     }
     device.flush(kStream, FlushReason::Event);
     return out;
@@ -40,7 +40,7 @@ class ArenaTest : public DeviceFixture {
 };
 
 TEST_F(ArenaTest, LaunchesInProgressShareOne) {
-  const DeviceTensor x = tensor<float>({kCount}, std::vector<float>(kCount, 1.0F));
+  const DeviceTensor x = tensor<float>({kSide, kSide}, std::vector<float>(kCount, 1.0F));
   const Bytes before = allocated();
   std::latch recorded{1};
   std::array hold{
@@ -57,7 +57,7 @@ TEST_F(ArenaTest, LaunchesInProgressShareOne) {
 }
 
 TEST_F(ArenaTest, EndsWithTheLastLaunchThatUsesIt) {
-  const DeviceTensor x = tensor<float>({kCount}, std::vector<float>(kCount, 1.0F));
+  const DeviceTensor x = tensor<float>({kSide, kSide}, std::vector<float>(kCount, 1.0F));
   const Bytes before = allocated();
   for (int i = 0; i < 20; ++i) launch(x, i);
   device.synchronize(kStream);

@@ -95,7 +95,8 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
     ensure(placement.kind == Placement::Kind::Given || buffers[b].first_block == 0,
            "what gets memory is seen whole");
     switch (placement.kind) {
-      case Placement::Kind::None: break;
+      case Placement::Kind::None:
+      case Placement::Kind::Lent: break;  // the lender's place is not known yet
       case Placement::Kind::Given:
         places_[b] = BufferAccess::piece(buffer, buffers[b].base(), buffer.size());
         break;
@@ -114,10 +115,13 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
   reservation.keep();
   arena_ = std::move(arena);
   if (arena_ && arena_->size() > kKeptArena) latest_arena_ = arena_;
-  for (const std::uint32_t b : plan->placed)
-    if (plan->placements[b].kind == Placement::Kind::Donated)
+  for (const std::uint32_t b : plan->placed) {
+    const Placement& placement = plan->placements[b];
+    if (placement.kind == Placement::Kind::Lent) places_[b] = places_[placement.donor];
+    if (placement.kind == Placement::Kind::Donated)
       BufferAccess::memory(*buffers[b].buffer) =
-          std::exchange(BufferAccess::memory(*buffers[plan->placements[b].donor].buffer), {});
+          std::exchange(BufferAccess::memory(*buffers[placement.donor].buffer), {});
+  }
   plan_ = std::move(plan);
 }
 

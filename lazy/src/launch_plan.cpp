@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint64_t kProgramBytes = 128;  // about what one program object takes
 
 std::string_view name_of(Placement::Kind kind) {
-  static constexpr std::array<std::string_view, 5> kNames{"none", "given", "new", "donated",
-                                                          "arena"};
+  static constexpr std::array<std::string_view, 6> kNames{"none",    "given", "new",
+                                                          "donated", "lent",  "arena"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -34,7 +34,8 @@ std::string print(const LaunchPlan& plan) {
   for (std::size_t b = 0; b < plan.placements.size(); ++b) {
     const Placement& p = plan.placements[b];
     out << 'b' << b << ": " << name_of(p.kind);
-    if (p.kind == Placement::Kind::Donated) out << " by b" << p.donor;
+    if (p.kind == Placement::Kind::Donated || p.kind == Placement::Kind::Lent)
+      out << " by b" << p.donor;
     if (p.kind == Placement::Kind::Arena) out << " +" << p.offset;
     out << '\n';
   }

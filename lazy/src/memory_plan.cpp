@@ -148,7 +148,11 @@ struct Lifetime {
 class MemoryPlanner {
  public:
   MemoryPlanner(std::span<const BufferFacts> buffers, std::span<const StepTouches> steps)
-      : buffers_(buffers), steps_(steps), lives_(buffers.size()), taken_(buffers.size(), false) {
+      : buffers_(buffers),
+        steps_(steps),
+        lives_(buffers.size()),
+        taken_(buffers.size(), false),
+        lenders_(buffers.size(), StepTouches::kNone) {
     plan_.placements.resize(buffers.size());
     for (std::uint32_t s = 0; s < steps.size(); ++s)
       for (const Touch& touch : steps[s].touches) {
@@ -159,6 +163,7 @@ class MemoryPlanner {
 
   MemoryPlan run() {
     order_by_first_and_last();
+    find_lenders();
     std::size_t next_born = 0, next_dead = 0;
     for (std::uint32_t s = 0; s < steps_.size(); ++s) {
       while (next_born < born_.size() && lives_[born_[next_born]].first == s)
@@ -180,10 +185,24 @@ class MemoryPlanner {
     std::ranges::stable_sort(dead_, {}, [&](std::uint32_t b) { return lives_[b].last; });
   }
 
+  /// A new result has its memory from the beginning of the launch: what it is computed in place of
+  /// needs none beside it, nor what that is computed in place of.
+  void find_lenders() {
+    for (std::size_t s = steps_.size(); s-- > 0;) {
+      const std::uint32_t before = steps_[s].in_place_input, b = steps_[s].in_place_output;
+      if (before == StepTouches::kNone || buffers_[before].written_before ||
+          !takes_over(b, before, static_cast<std::uint32_t>(s)))
+        continue;
+      lenders_[before] = buffers_[b].observable ? b : lenders_[b];
+    }
+  }
+
   void place(std::uint32_t b, std::uint32_t step) {
     Placement& placement = plan_.placements[b];
     if (buffers_[b].written_before) {
       placement.kind = Placement::Kind::Given;
+    } else if (lenders_[b] != StepTouches::kNone) {
+      placement = {Placement::Kind::Lent, lenders_[b], 0};
     } else if (const std::uint32_t donor = donor_for(b, step); donor != StepTouches::kNone) {
       taken_[donor] = true;
       if (plan_.placements[donor].kind == Placement::Kind::Arena)
@@ -198,16 +217,21 @@ class MemoryPlanner {
 
   /// A buffer whose bytes `b` may take over: the step computes `b` in place of it.
   std::uint32_t donor_for(std::uint32_t b, std::uint32_t step) const {
-    const StepTouches& touches = steps_[step];
-    const std::uint32_t donor = touches.in_place_input;
-    if (touches.in_place_output != b || donor == StepTouches::kNone || taken_[donor])
-      return StepTouches::kNone;
-    const bool dead = lives_[donor].last == step && !buffers_[donor].observable;
-    if (!dead || buffers_[donor].bytes != buffers_[b].bytes || !fills(touches, b))
+    const std::uint32_t donor = steps_[step].in_place_input;
+    if (steps_[step].in_place_output != b || donor == StepTouches::kNone || taken_[donor] ||
+        !takes_over(b, donor, step))
       return StepTouches::kNone;
     // Memory of its own stays with whoever can be read later; arena bytes stay in the arena.
     const bool own = plan_.placements[donor].kind == Placement::Kind::Given;
     return own == buffers_[b].observable ? donor : StepTouches::kNone;
+  }
+
+  /// True if the step, which may compute `b` in place of `before`, makes `b` whole and nobody needs
+  /// `before` any more.
+  bool takes_over(std::uint32_t b, std::uint32_t before, std::uint32_t step) const {
+    return lives_[b].first == step && !buffers_[b].written_before && lives_[before].last == step &&
+           !buffers_[before].observable && buffers_[before].bytes == buffers_[b].bytes &&
+           fills(steps_[step], b);
   }
 
   /// True if the step writes the whole buffer: no byte of the donor can be seen through it.
@@ -243,6 +267,7 @@ class MemoryPlanner {
   std::span<const StepTouches> steps_;
   std::vector<Lifetime> lives_;
   std::vector<bool> taken_;
+  std::vector<std::uint32_t> lenders_;  // per buffer: who lends it memory, or kNone
   std::vector<std::uint32_t> born_, dead_;
   ArenaLayout arena_;
   MemoryPlan plan_;

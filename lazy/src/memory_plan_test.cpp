@@ -82,6 +82,36 @@ TEST(MemoryPlan, ADyingInputDonatesItsMemory) {
   EXPECT_EQ(plan({kDyingInput, larger}, {in_place(0, 1)}).placements[1].kind, Kind::New);
 }
 
+TEST(MemoryPlan, AResultLendsItsMemoryToWhatItIsComputedInPlaceOf) {
+  const MemoryPlan p =
+      plan({kInput, kTemporary, kTemporary, kOutput},
+           {step({reads(0), writes(1)}), in_place(1, 2), step({reads(0)}), in_place(2, 3)});
+  EXPECT_EQ(p.arena, 0_B);
+  EXPECT_EQ(p.placements[1], (Placement{Kind::Lent, 3, 0}));
+  EXPECT_EQ(p.placements[2], (Placement{Kind::Lent, 3, 0}));
+  EXPECT_EQ(p.placements[3].kind, Kind::New);
+}
+
+TEST(MemoryPlan, ResultsThatAreNotMadeInPlaceLendNothing) {
+  const StepTouches make = step({reads(0), writes(1)});
+  const auto kind_of_temporary = [&](StepTouches last, std::vector<StepTouches> more = {}) {
+    std::vector<StepTouches> steps{make, std::move(last)};
+    steps.insert(steps.end(), more.begin(), more.end());
+    return plan({kInput, kTemporary, kOutput}, std::move(steps)).placements[1].kind;
+  };
+  EXPECT_EQ(kind_of_temporary(in_place(1, 2)), Kind::Lent);
+  EXPECT_EQ(kind_of_temporary(step({reads(1), writes(2)})), Kind::Arena);
+  EXPECT_EQ(kind_of_temporary(in_place(1, 2), {step({reads(1)})}), Kind::Arena) << "read later";
+  StepTouches part = in_place(1, 2);
+  part.touches = {reads(1), writes(2, 0, kBytes / 2)};
+  EXPECT_EQ(kind_of_temporary(part), Kind::Arena) << "the rest would show the temporary";
+  EXPECT_EQ(plan({kInput, kTemporary, kOutput}, {make, step({reads(0), writes(2)}), in_place(1, 2)})
+                .placements[1]
+                .kind,
+            Kind::Arena)
+      << "the result is written before";
+}
+
 TEST(MemoryPlan, OneDonorServesOnce) {
   StepTouches second = step({reads(0), writes(2)});
   const MemoryPlan p = plan({kDyingInput, kOutput, kOutput}, {in_place(0, 1), second});

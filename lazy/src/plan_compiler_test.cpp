@@ -72,6 +72,20 @@ TEST_F(PlanCompilerTest, AChainIsOneStepWithoutIntermediates) {
 }
 
 TEST_F(PlanCompilerTest, WithoutFusionTheIntermediateLivesInTheArena) {
+  const DeviceTensor a = tensor<float>({2, 4}, std::vector<float>(8)), out = empty({2, 4});
+  {
+    const DeviceTensor t = empty({4, 2});
+    mul(in(a.transposed()), number(2), t);
+    mul(in(t.transposed()), in(a), out);  // not in place: it lies in another order
+  }
+  const auto plan = compile("-fuse_pointwise");
+  ASSERT_EQ(plan->steps.size(), 2U);
+  EXPECT_EQ(plan->arena, 128_B);
+  EXPECT_EQ(plan->placements[1].kind, Placement::Kind::Arena);
+  EXPECT_EQ(plan->ops_fused, 0U);
+}
+
+TEST_F(PlanCompilerTest, AnIntermediateUsesTheMemoryOfTheResultInPlaceOfIt) {
   const DeviceTensor a = tensor<float>({8}, std::vector<float>(8)), out = empty({8});
   {
     const DeviceTensor t = empty({8});
@@ -79,10 +93,21 @@ TEST_F(PlanCompilerTest, WithoutFusionTheIntermediateLivesInTheArena) {
     mul(in(t), in(a), out);
   }
   const auto plan = compile("-fuse_pointwise");
-  ASSERT_EQ(plan->steps.size(), 2U);
-  EXPECT_EQ(plan->arena, 128_B);
-  EXPECT_EQ(plan->placements[1].kind, Placement::Kind::Arena);
-  EXPECT_EQ(plan->ops_fused, 0U);
+  EXPECT_EQ(plan->arena, 0_B);
+  EXPECT_EQ(plan->placements[1], (Placement{Placement::Kind::Lent, 2, 0}));
+}
+
+TEST_F(PlanCompilerTest, WhatIsComputedInLentMemoryIsRight) {
+  Settings settings = device.settings();
+  settings.passes = "-fuse_pointwise";
+  device.configure(settings);
+  const DeviceTensor a = tensor<float>({4}, {1, 2, 3, 4}), out = empty({4});
+  {
+    const DeviceTensor t = empty({4});
+    apply("mul", {in(a), number(2)}, t);
+    apply("mul", {in(t), in(a)}, out);
+  }
+  EXPECT_EQ(read<float>(out), (std::vector<float>{2, 8, 18, 32}));
 }
 
 TEST_F(PlanCompilerTest, ArgumentsHoldExtentsStridesAndPatches) {

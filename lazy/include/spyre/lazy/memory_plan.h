@@ -40,6 +40,7 @@ struct Placement {
     Given,    // has memory before the launch
     New,      // gets memory at the launch: someone may read it later
     Donated,  // takes over the memory of buffer `donor`, which nobody can read any more
+    Lent,     // in the memory of buffer `donor`, a new one, until that is computed in place of it
     Arena,    // lives at `offset` of the launch's arena, and only during it
   };
   Kind kind{};
