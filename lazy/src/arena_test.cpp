@@ -56,6 +56,24 @@ TEST_F(ArenaTest, LaunchesInProgressShareOne) {
     EXPECT_EQ(read<float>(results[i]), std::vector<float>(kCount, static_cast<float>(i + 1)));
 }
 
+TEST_F(ArenaTest, AProgramThatWaitsForEachLaunchHasOneArgumentSlot) {
+  const DeviceTensor x = tensor<float>({kSide, kSide}, std::vector<float>(kCount, 1.0F));
+  const auto slots = [&] { return device.stats().memory.program_allocated; };
+  const Bytes before = slots();
+  launch(x, 1);
+  device.synchronize(kStream);
+  const Bytes one = slots() - before;
+  EXPECT_GT(one, 0_B);
+  for (int i = 0; i < 10; ++i) {
+    launch(x, i);
+    device.synchronize(kStream);
+  }
+  EXPECT_EQ(slots() - before, one);
+  for (int i = 0; i < 3; ++i) launch(x, i);  // as many as may be in progress
+  device.synchronize(kStream);
+  EXPECT_EQ(slots() - before, one * 3);
+}
+
 TEST_F(ArenaTest, EndsWithTheLastLaunchThatUsesIt) {
   const DeviceTensor x = tensor<float>({kSide, kSide}, std::vector<float>(kCount, 1.0F));
   const Bytes before = allocated();

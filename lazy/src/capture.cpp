@@ -182,6 +182,7 @@ void Device::State::replay_segment(Lock& lock, StreamState& s, CapturedGraph& gr
   for (const BufferUse& use : uses)
     flush_uses(lock, s, *use.buffer, FlushReason::Replay, Urgency::Background);
   for (bool relieved = false;; relieved = true) {
+    s.choose_flight();
     while (!s.has_awaited(s.next_flight().last))
       await_unless_awaited(lock, s, s.next_flight().last);
     try {

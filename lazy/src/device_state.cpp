@@ -138,6 +138,7 @@ void Device::State::cut_step(Lock& lock, StreamState& s, std::size_t nodes) {
 
 void Device::State::launch_oldest(Lock& lock, StreamState& s, FlushReason reason, Urgency urgency) {
   for (bool relieved = false; s.oldest() != nullptr; relieved = true) {
+    s.choose_flight();
     // Back-pressure: the slot's last launch must be done.
     while (!s.has_awaited(s.next_flight().last))
       await_unless_awaited(lock, s, s.next_flight().last);
@@ -173,8 +174,8 @@ void Device::State::drop_retired(Lock& lock) {
 
 bool Device::State::place(StreamState& s, const Trace& trace,
                           const std::shared_ptr<const LaunchPlan>& plan) {
+  operations.clear();  // of a launch that was not accepted: it holds its flight
   Flight& flight = s.next_flight();
-  flight.operations.clear();  // of a launch that was not accepted
   if (!plan->steps.empty()) flight.place_buffers(plan, trace);
   count(*plan);
   return !plan->steps.empty();
@@ -198,8 +199,9 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
   Flight& flight = s.next_flight();
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
+  s.slot = (s.slot + 1) % StreamState::kFlights;
   const auto add = [&](auto what, std::string_view name) -> Operation& {
-    Operation& operation = flight.operations.emplace_back();
+    Operation& operation = operations.emplace_back();
     operation.what = std::move(what);
     operation.name = name;
     operation.correlation = correlation;
@@ -215,9 +217,9 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
     // Hazards are between streams; see create_stream.
     if (streams.size() > 1) compute.footprint = flight.footprint_of(step);
   }
-  flight.operations.back().keep_alive = std::move(handle);
-  flight.last = card.enqueue(s.id(), flight.operations, urgency);
-  flight.operations.clear();
+  operations.back().keep_alive = std::move(handle);
+  s.latest = flight.last = card.enqueue(s.id(), operations, urgency);
+  operations.clear();
 }
 
 void Device::State::count(const LaunchPlan& plan) {

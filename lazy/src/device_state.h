@@ -144,6 +144,7 @@ struct Device::State {
   std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);
   std::vector<StreamState*> stream_of SPYRE_GUARDED_BY(mutex);  // by StreamId; nullptr: none
   std::vector<std::unique_ptr<StreamState>> captures SPYRE_GUARDED_BY(mutex);  // used again
+  std::vector<device_sim::Operation> operations SPYRE_GUARDED_BY(mutex);  // of one launch; scratch
   Stats counted SPYRE_GUARDED_BY(mutex);  // the fields that are counted here
   SourceText source_text SPYRE_GUARDED_BY(mutex);
   std::function<void()> memory_pressure SPYRE_GUARDED_BY(mutex);

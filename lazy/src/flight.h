@@ -44,9 +44,6 @@ class Flight final : public StepMonitor {
   void begin(const Trace& trace, std::vector<std::uint64_t> params);
   std::shared_ptr<const void> handle();
 
-  /// Scratch space for what the launcher submits; empty between launches.
-  std::vector<device_sim::Operation> operations;
-
   /// What recorded the step's first node.
   std::uint32_t source_of(const LaunchStep& step) const {
     return step.nodes.empty() ? 0 : sources_[step.nodes.front()];

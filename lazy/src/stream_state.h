@@ -42,7 +42,12 @@ struct StreamState {
     return point.sequence <= awaited.load(std::memory_order_acquire);
   }
   /// The slot that the next launch uses; it may be busy.
-  Flight& next_flight() { return flights[launches % kFlights]; }
+  Flight& next_flight() { return flights[slot]; }
+  /// Before a launch: who has waited for all others begins the ring again. So a program that waits
+  /// for each of its launches has one slot, whose memory the caches know.
+  void choose_flight() {
+    if (has_awaited(latest)) slot = 0;
+  }
   /// When the transfer that used the next transfer's place is done.
   device_sim::TimelinePoint& oldest_transfer() { return transfers[transfer_count % kTransfers]; }
 
@@ -56,6 +61,8 @@ struct StreamState {
   CacheHint last_plan;  // of the trace that was launched last
   LatestArena arena;
   std::deque<Flight> flights;  // a ring of kFlights
+  std::size_t slot = 0;        // the next one
+  device_sim::TimelinePoint latest{};  // of the last launch
   std::uint64_t launches = 0;
   std::array<device_sim::TimelinePoint, kTransfers> transfers{};
   std::uint64_t transfer_count = 0;
