@@ -65,9 +65,10 @@ class StepPacker {
   Lanes lanes_;
 };
 
-/// The word of one lane, from anywhere.
-std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t lane, std::int64_t word) {
-  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, size = size_of(p.type);
+/// The word of one lane, of so many steps, from anywhere.
+std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t steps, std::int64_t lane,
+                      std::int64_t word) {
+  const std::int64_t size = size_of(p.type);
   const auto element = [&](std::int64_t step) {
     return lanes.data + (lane * lanes.lane_stride + step * lanes.step_stride) * size;
   };
@@ -90,10 +91,10 @@ std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t lane, s
 /// Words from `first` on, one by one, from anywhere.
 void pack_words(const Product& p, const Lanes& lanes, std::int64_t first, std::int64_t pitch,
                 std::byte* out) {
-  const std::int64_t words = words_of(p);
+  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, words = words_of(p);
   for (std::int64_t lane = 0; lane < lanes.count; ++lane)
     for (std::int64_t w = first; w < words; ++w) {
-      const std::uint32_t word = word_at(p, lanes, lane, w);
+      const std::uint32_t word = word_at(p, lanes, steps, lane, w);
       std::memcpy(out + (w * pitch + lane) * kWord, &word, sizeof word);
     }
 }
