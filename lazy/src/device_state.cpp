@@ -200,8 +200,9 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
   s.slot = (s.slot + 1) % StreamState::kFlights;
+  std::vector<Operation>& list = operations;  // under the lock, lambdas included
   const auto add = [&](auto what, std::string_view name) -> Operation& {
-    Operation& operation = operations.emplace_back();
+    Operation& operation = list.emplace_back();
     operation.what = std::move(what);
     operation.name = name;
     operation.correlation = correlation;
@@ -217,9 +218,9 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
     // Hazards are between streams; see create_stream.
     if (streams.size() > 1) compute.footprint = flight.footprint_of(step);
   }
-  operations.back().keep_alive = std::move(handle);
-  s.latest = flight.last = card.enqueue(s.id(), operations, urgency);
-  operations.clear();
+  list.back().keep_alive = std::move(handle);
+  s.latest = flight.last = card.enqueue(s.id(), list, urgency);
+  list.clear();
 }
 
 void Device::State::count(const LaunchPlan& plan) {

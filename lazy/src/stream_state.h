@@ -60,8 +60,8 @@ struct StreamState {
   StepDetector steps;
   CacheHint last_plan;  // of the trace that was launched last
   LatestArena arena;
-  std::deque<Flight> flights;  // a ring of kFlights
-  std::size_t slot = 0;        // the next one
+  std::deque<Flight> flights;          // a ring of kFlights
+  std::size_t slot = 0;                // the next one
   device_sim::TimelinePoint latest{};  // of the last launch
   std::uint64_t launches = 0;
   std::array<device_sim::TimelinePoint, kTransfers> transfers{};
