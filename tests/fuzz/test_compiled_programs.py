@@ -11,7 +11,7 @@ import torch
 from hypothesis import Phase, given, settings
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from .generate import KINDS, Instruction, Machine, programs
+from .generate import KINDS, Instruction, Machine, programs, share_storage
 from .test_random_programs import EXAMPLES, RELAXED, assert_same
 
 with warnings.catch_warnings():
@@ -35,15 +35,44 @@ class Fed(Machine):
             KINDS[instruction.kind](self, instruction.a, instruction.b, instruction.c)
 
 
-def compilable(program: list[Instruction]) -> list[Instruction]:
-    """The instructions that raise nothing; what they raise is the eager fuzzer's to look at.
+class Spread:
+    """Which tensors of a machine are seen through expand(): PyTorch's graphs add up what is written to them.
 
-    None expands: PyTorch's own graphs do not see where a write to an expanded tensor goes.
+    That is PyTorch's own (test_pytorch_adds_up_what_is_written_to_an_expanded_tensor), so such writes are left out.
     """
-    machine, kept = Machine("spyre"), []
-    for instruction in [Instruction("fresh", 1, 3, 0), *(step for step in program if step.kind != "expand")]:
+
+    TARGETS = {"write_through_view": "a", "fill": "a", "write_part": "a", "write_out": "c"}
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._tensors: list[torch.Tensor] = []
+
+    def holds(self, tensor: torch.Tensor) -> bool:
+        return any(tensor is one for one in self._tensors)
+
+    def is_written_by(self, instruction: Instruction) -> bool:
+        field_name = self.TARGETS.get(instruction.kind)
+        return field_name is not None and self.holds(self._machine.pick(getattr(instruction, field_name)))
+
+    def run(self, instruction: Instruction) -> None:
+        """What is a view of a tensor that is spread, is spread, too."""
+        source, before = self._machine.pick(instruction.a), [*self._machine.alive]
+        KINDS[instruction.kind](self._machine, instruction.a, instruction.b, instruction.c)
+        made = [one for one in self._machine.alive if all(one is not other for other in before)]
+        if instruction.kind == "expand" or self.holds(source):
+            self._tensors += [one for one in made if share_storage(one, source)]
+
+
+def compilable(program: list[Instruction]) -> list[Instruction]:
+    """The instructions that raise nothing; what they raise is the eager fuzzer's to look at."""
+    machine, kept = Machine("spyre"), [Instruction("fresh", 1, 3, 0)]
+    KINDS["fresh"](machine, 1, 3, 0)
+    spread = Spread(machine)
+    for instruction in program:
+        if spread.is_written_by(instruction):
+            continue
         try:
-            KINDS[instruction.kind](machine, instruction.a, instruction.b, instruction.c)
+            spread.run(instruction)
         except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
             continue
         kept.append(instruction)
@@ -91,3 +120,30 @@ def test_a_decomposed_program_gives_the_same_bits_compiled(program: list[Instruc
 
     recorded = make_fx(run)(*copies())
     assert_same(results("inductor"), results("aot_eager_decomp_partition"))
+
+
+@pytest.mark.parametrize("device", ["cpu", "spyre"])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_pytorch_adds_up_what_is_written_to_an_expanded_tensor(device: str, backend: str) -> None:
+    """Both rows of the view are 7; its base becomes 7 + 7 - x, on every device. Fails when PyTorch mends it."""
+
+    def write(x: torch.Tensor) -> torch.Tensor:
+        y = x.clone()
+        y.expand(2, 4).fill_(7)
+        return y
+
+    x = torch.arange(4.0, device=device)
+    assert write(x).tolist() == [7, 7, 7, 7]
+    assert torch.compile(write, backend=backend)(x).tolist() == [14, 13, 12, 11]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_an_expanded_tensor_sees_what_is_written_to_its_base(backend: str) -> None:
+    def write(x: torch.Tensor) -> torch.Tensor:
+        y = x.clone()
+        spread = y.expand(2, 4)
+        y.add_(1)
+        return spread * 2
+
+    x = torch.arange(4.0, device="spyre")
+    assert torch.compile(write, backend=backend)(x).tolist() == write(x).tolist()
