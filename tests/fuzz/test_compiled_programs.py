@@ -35,13 +35,15 @@ class Fed(Machine):
             KINDS[instruction.kind](self, instruction.a, instruction.b, instruction.c)
 
 
+# Which of an instruction's numbers picks the tensor that it writes.
+TARGETS = {"write_through_view": "a", "fill": "a", "write_part": "a", "write_out": "c"}
+
+
 class Spread:
     """Which tensors of a machine are seen through expand(): PyTorch's graphs add up what is written to them.
 
     That is PyTorch's own (test_pytorch_adds_up_what_is_written_to_an_expanded_tensor), so such writes are left out.
     """
-
-    TARGETS = {"write_through_view": "a", "fill": "a", "write_part": "a", "write_out": "c"}
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -51,7 +53,7 @@ class Spread:
         return any(tensor is one for one in self._tensors)
 
     def is_written_by(self, instruction: Instruction) -> bool:
-        field_name = self.TARGETS.get(instruction.kind)
+        field_name = TARGETS.get(instruction.kind)
         return field_name is not None and self.holds(self._machine.pick(getattr(instruction, field_name)))
 
     def run(self, instruction: Instruction) -> None:
