@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ SMALL_PEAK = 16 * MIB
 
 @dataclass(frozen=True)
 class Gate:
-    """`measure` says which figure of spyre's is divided by the same figure of `against`; it may be `bound` at most.
+    """`measure` says which figure of `of` is divided by the same figure of `against`; it may be `bound` at most.
     (`slowdown` is the other way round: the time of `against` over spyre's.)
 
     Measures without `against`: seconds, peak_bytes, faults, share (of copy bandwidth), and counters by their names.
@@ -26,6 +26,7 @@ class Gate:
     measure: str
     bound: float
     against: str = ""
+    of: str = "spyre"
 
     @property
     def at_least(self) -> bool:
@@ -88,6 +89,11 @@ FAMILIES: dict[str, tuple[Gate, ...]] = {
 COUNTED = (Gate("plan_hit_rate", 0.99), Gate("kernels_compiled", 0), Gate("faults", 10))
 EVERY_ROW = (Gate("time", 1.05, "eager"), Gate("cold", 0.02, "compile"), Gate("peak", 1.1, "eager"), *COUNTED)
 
+# Of every row, where compiled code takes part: never slower than eager code on the same device, and quick to compile.
+COMPILED = (Gate("time", 1.0, "spyre", "spyre-compile"), Gate("cold", 0.25, "compile", "spyre-compile"))
+# The same where eager code meets its own bounds on time.
+COMPILED_TOO = (Gate("time", 0.9, "compile", "spyre-compile"),)
+
 
 def gates_of(row: Row) -> tuple[Gate, ...]:
     """A row's own bounds, and those of every row where it has none for the same figure."""
@@ -131,7 +137,7 @@ def share_of_bandwidth(row: Row, ours: Timing, limits: Limits | None) -> float |
 
 def value_of(gate: Gate, row: Row, timings: Timings, limits: Limits | None, medians: Mapping[str, float]):
     """The figure that a gate bounds; None if this run did not measure what it needs."""
-    ours = timings["spyre"]
+    ours = timings[gate.of]
     if gate.against:
         return compared(gate, ours, timings.get(gate.against))
     match gate.measure:
@@ -148,13 +154,17 @@ def value_of(gate: Gate, row: Row, timings: Timings, limits: Limits | None, medi
 
 
 def judge(row: Row, timings: Timings, limits: Limits | None, medians: Mapping[str, float]) -> list[Verdict]:
-    """`medians` has spyre's figures of the rows before this one. A row that failed meets nothing."""
-    verdicts = []
-    for gate in gates_of(row):
-        if timings["spyre"].failure is not None:
-            verdicts.append(Verdict(gate, float("inf"), False))
-            continue
-        value = value_of(gate, row, timings, limits, medians)
-        if value is not None:
-            verdicts.append(Verdict(gate, value, gate.admits(value)))
+    """`medians` has spyre's figures of the rows before this one. What failed meets nothing."""
+
+    def verdicts_on(gates: Iterable[Gate]) -> Iterator[Verdict]:
+        for gate in gates:
+            if timings[gate.of].failure is not None:
+                yield Verdict(gate, float("inf"), False)
+            elif (value := value_of(gate, row, timings, limits, medians)) is not None:
+                yield Verdict(gate, value, gate.admits(value))
+
+    verdicts = [*verdicts_on(gates_of(row))]
+    if "spyre-compile" in timings:
+        in_time = all(verdict.met for verdict in verdicts if verdict.gate.measure == "time")
+        verdicts += verdicts_on((*COMPILED, *(COMPILED_TOO if in_time else ())))
     return verdicts

@@ -15,8 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 JAX_PYTHON = ROOT / "build" / "peers" / "jax" / "bin" / "python"
-PEERS = ("eager", "compile", "jax", "lazy_ts", "avx2")
-OURS = ("spyre", "avx2")  # avx2 is spyre with the narrower instruction set
+PEERS = ("eager", "compile", "jax", "lazy_ts", "spyre-compile", "avx2")
+OURS = ("spyre", "spyre-compile", "avx2")  # avx2 is spyre with the narrower instruction set
 START_SECONDS = 120
 # glibc then takes everything from its heap, and keeps what is freed.
 RECYCLED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_ARENA_MAX": "1"}

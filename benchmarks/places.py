@@ -139,6 +139,20 @@ class SpyrePlace(TorchPlace):
         }
 
 
+class SpyreCompilePlace(SpyrePlace):
+    """torch.compile on the device of this project."""
+
+    compiles = True
+
+    def __init__(self, tiny: bool = False) -> None:
+        super().__init__(tiny)
+        importlib.import_module("torch._inductor.compile_fx")
+        importlib.import_module("torch_spyre.inductor").register()
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return self.torch.compile(function)
+
+
 class CompilePlace(TorchPlace):
     """torch.compile with Inductor's C++ code."""
 
@@ -200,6 +214,7 @@ class JaxPlace(Place):
 
 PLACES: dict[str, Callable[..., Place]] = {
     "spyre": SpyrePlace,
+    "spyre-compile": SpyreCompilePlace,
     "avx2": SpyrePlace,
     "eager": functools.partial(TorchPlace, "cpu"),
     "compile": CompilePlace,

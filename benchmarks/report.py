@@ -93,6 +93,8 @@ def over_limit(result: Result) -> str:
 def verdict_text(verdict: dict[str, Any]) -> str:
     """One gate as it is said in the table: `time / eager 0.71 > 0.65`."""
     figure = verdict["measure"] + (f" / {verdict['against']}" if verdict["against"] else "")
+    if verdict.get("of", "spyre") != "spyre":
+        figure = f"{verdict['of']} {figure}"
     shown = SHOWN.get(verdict["measure"], factor)
     at_least = verdict["measure"] in {"share", "plan_hit_rate"}
     sense = (">=" if at_least else "<=") if verdict["met"] else ("<" if at_least else ">")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[], Any]
 Build = Callable[["Place"], Step]
-EVERYONE = frozenset({"spyre", "eager", "compile", "jax", "lazy_ts", "avx2"})
+EVERYONE = frozenset({"spyre", "eager", "compile", "jax", "lazy_ts", "spyre-compile", "avx2"})
 MIB = 1 << 20
 
 

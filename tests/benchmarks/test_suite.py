@@ -104,6 +104,7 @@ def test_what_failed_meets_nothing():
 def test_every_verdict_can_be_said():
     """Of figures of every kind, infinite ones as well: a row that failed has these."""
     everything = {gate for family in gates.FAMILIES.values() for gate in family} | set(gates.EVERY_ROW)
+    everything |= {*gates.COMPILED, *gates.COMPILED_TOO}
     everything |= {gates.Gate("kernel_launches", 1), gates.Gate("peak_bytes", MIB)}
     for gate in everything:
         for value in (0.0, 1.0, float("inf")):
@@ -114,6 +115,17 @@ def test_a_peer_that_failed_is_no_measure():
     timings = result(spyre=1.0, eager=9.0)
     timings["eager"].failure = "ended by signal 11"
     assert ("time", "eager") not in verdicts(row(), timings)
+
+
+@pytest.mark.parametrize(("against_compile", "asked"), [(10.0, True), (1.0, False)])
+def test_compiled_code_is_held_against_eager_code_of_the_same_device(against_compile: float, asked: bool):
+    """And against Inductor's on CPU where eager code meets its bounds."""
+    timings = result(spyre=1.0, eager=9.0, compile=against_compile)
+    timings["spyre-compile"] = Timing(rounds=[1.1], cold=0.1)
+    timings["compile"].cold = 1.0
+    found = gates.judge(row("networks"), timings, LIMITS, {})
+    own = {(v.gate.measure, v.gate.against): v.met for v in found if v.gate.of == "spyre-compile"}
+    assert own == {("time", "spyre"): False, ("cold", "compile"): True} | ({("time", "compile"): True} if asked else {})
 
 
 def test_the_limit_is_that_which_binds():
