@@ -1,7 +1,6 @@
-// python/csrc/bind_compiled.cpp — compiled kernels: prepared from Inductor's programs, launched by its wrappers.
+// python/csrc/bind_compiled.cpp — compiled kernels, prepared from Inductor's programs.
 //
 // A program arrives as nested tuples, whose fields torch_spyre/inductor/kernel_spec.py names.
-#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <array>
@@ -9,9 +8,8 @@
 #include <string>
 
 #include "bindings.h"
+#include "compiled_calls.h"
 #include "spyre/base/text.h"
-#include "spyre/engine/kernel_program.h"
-#include "spyre/engine/tensor.h"
 
 namespace spyre::python {
 namespace {
@@ -46,12 +44,6 @@ ProgramView view_from(const py::tuple& fields) {
           .strides = py::cast<engine::TableIndices>(fields[3])};
 }
 
-c10::Scalar number_from(const py::handle& value) {
-  if (py::isinstance<py::bool_>(value)) return py::cast<bool>(value);
-  if (py::isinstance<py::int_>(value)) return py::cast<std::int64_t>(value);
-  return py::cast<double>(value);
-}
-
 /// ("view", buffer, type, offset, strides), ("iota", offset, strides), ("number", value), ("host", argument) or
 /// ("call", number)
 ProgramInput input_from(const py::tuple& fields) {
@@ -68,7 +60,7 @@ ProgramInput input_from(const py::tuple& fields) {
     input.view.strides = py::cast<engine::TableIndices>(fields[2]);
   } else if (kind == "number") {
     input.kind = Kind::Number;
-    input.number = number_from(fields[1]);
+    input.number = number_from(py::object(fields[1]).ptr());
   } else if (kind == "host" || kind == "call") {
     input.kind = kind == "host" ? Kind::HostArgument : Kind::CallNumber;
     input.view.buffer = py::cast<std::uint32_t>(fields[1]);
@@ -97,7 +89,7 @@ ProgramStep step_from(const py::tuple& fields) {
 }
 
 /// (name, arguments, table, given, numbers, temporaries, steps)
-std::shared_ptr<KernelProgram> prepare_kernel(const py::tuple& fields) {
+py::object prepare_kernel(const py::tuple& fields) {
   ProgramText text;
   text.name = py::cast<std::string>(fields[0]);
   text.arguments = py::cast<std::vector<bool>>(fields[1]);
@@ -111,41 +103,14 @@ std::shared_ptr<KernelProgram> prepare_kernel(const py::tuple& fields) {
   }
   for (const py::handle& step : fields[6])
     text.steps.push_back(step_from(py::reinterpret_borrow<py::tuple>(step)));
-  return std::make_shared<KernelProgram>(std::move(text));
-}
-
-/// launch_jobplan(kernel, *tensors, *integers of the table, *numbers)
-void launch(KernelProgram& kernel, const py::args& arguments) {
-  c10::SmallVector<at::Tensor, 8> tensors;
-  c10::SmallVector<std::int64_t, 8> given;
-  c10::SmallVector<c10::Scalar, 2> numbers;
-  for (const py::handle& argument : arguments) {
-    if (THPVariable_Check(argument.ptr())) tensors.push_back(THPVariable_Unpack(argument.ptr()));
-    else if (given.size() < kernel.given()) given.push_back(py::cast<std::int64_t>(argument));
-    else numbers.push_back(number_from(argument));
-  }
-  const py::gil_scoped_release released;
-  kernel.launch({tensors.data(), tensors.size()}, {given.data(), given.size()},
-                {numbers.data(), numbers.size()});
-}
-
-at::Tensor empty_strided(const std::vector<std::int64_t>& sizes,
-                         const std::vector<std::int64_t>& strides, const py::object& dtype,
-                         c10::DeviceIndex device) {
-  const auto type = reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type;
-  return engine::empty_strided(sizes, strides, type, {c10::DeviceType::PrivateUse1, device});
+  return prepared(std::make_shared<KernelProgram>(std::move(text)));
 }
 
 }  // namespace
 
 void bind_compiled(py::module_& module) {
-  py::class_<KernelProgram, std::shared_ptr<KernelProgram>>(
-      module, "PreparedKernel", "A compiled kernel; calling it records its operations.")
-      .def_property_readonly("name", &KernelProgram::name)
-      .def("__call__", &launch);
   module.def("prepare_kernel", &prepare_kernel, "A kernel from its program, once per artifact.");
-  module.def("launch_jobplan", &launch, "Records a prepared kernel's operations.");
-  module.def("empty_strided", &empty_strided, "A new tensor, for wrappers of compiled code.");
+  bind_compiled_calls(module);
 }
 
 }  // namespace spyre::python

@@ -2,6 +2,8 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include <exception>
+
 #include "spyre/device_sim/device_spec.h"
 
 namespace spyre::python {
@@ -22,6 +24,8 @@ device_sim::DeviceSpec current_spec();
 
 /// Errors of ours and of c10 keep their Python types on the way out of bindings.
 void register_error_types();
+/// For functions that are not bound by pybind11: what was thrown becomes Python's error.
+void raise_in_python(const std::exception_ptr& pending);
 /// Lets faults name the Python line that recorded them.
 void provide_sources();
 /// Lets failures be reported (TORCH_SPYRE_FFDC).

@@ -24,6 +24,14 @@ void translate(std::exception_ptr pending) {
 
 }  // namespace
 
+void raise_in_python(const std::exception_ptr& pending) {
+  try {
+    translate(pending);
+  } catch (pybind11::error_already_set& raised) { raised.restore(); } catch (...) {
+    translate_c10(std::current_exception());
+  }
+}
+
 void register_error_types() { pybind11::register_local_exception_translator(&translate); }
 
 }  // namespace spyre::python

@@ -172,7 +172,12 @@ def init() -> None:
 
 
 def is_available() -> bool:
-    """Whether there is a device. Starts nothing."""
+    """Whether there is a device. Starts nothing.
+
+    PyTorch's compiler asks when it begins to trace, which is when it has to know how operators decompose here.
+    """
+    if hasattr(sys.modules.get("torch._inductor.compile_fx"), "compile_fx"):
+        _inductor_asks()
     return device_count() > 0
 
 
@@ -210,7 +215,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _inductor_asks() -> None:
-    """Inductor looks for a private device's Scheduling here when it first compiles anything: the time to register.
+    """Inductor looks for a private device here when it first traces or compiles anything: the time to register.
 
     None, since registering has told it all. Nobody else's question loads Inductor.
     """

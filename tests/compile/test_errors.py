@@ -63,6 +63,37 @@ def test_a_kernel_takes_tensors_of_the_device() -> None:
         _C.launch_jobplan(kernel, torch.ones(3))
 
 
+def test_calls_of_generated_code_check_their_arguments() -> None:
+    step = ("add", "float32", "float32", False, [0], 0, [("view", 0, "float32", 2, [3])] * 2, (0, "float32", 2, [3]))
+    kernel = _C.prepare_kernel(("kernel", [True], [0, 3, 0, 1], 1, 0, [], [step]))
+    x = torch.ones(3, device="spyre")
+    kernel(x, 3)
+    assert (kernel.name, kernel.spec, x.tolist()) == ("kernel", None, [2, 2, 2])
+    for call in (
+        lambda: kernel(x, "3"),
+        lambda: kernel(x, n=3),
+        lambda: _C.launch_jobplan(),
+        lambda: _C.launch_jobplan(x, 3),
+        lambda: _C.empty_strided((3,), (1,), "float32", 0),
+        lambda: _C.empty_strided(3, (1,), torch.float32, 0),
+        lambda: type(kernel)(),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(ValueError, match="got 1 tensors and 0 numbers; expected 1 and 1"):
+        kernel(x)
+
+
+def test_a_tensor_that_does_not_lie_as_compiled_is_refused_as_by_pytorch() -> None:
+    theirs, x = torch._C._dynamo.guards.assert_size_stride, torch.ones(1, 3, 4, device="spyre")
+    assert _C.assert_size_stride(x, (1, 3, 4), (99, 4, 1), "input")  # of one row, no stride matters
+    for sizes, strides in (((1, 3, 5), (12, 4, 1)), ((1, 3, 4), (12, 1, 3)), ((3, 4), (4, 1))):
+        with pytest.raises(AssertionError) as expected:
+            theirs(x, sizes, strides, "input")
+        with pytest.raises(AssertionError, match=re.escape(str(expected.value))):
+            _C.assert_size_stride(x, sizes, strides, "input")
+
+
 def test_faults_are_raised_as_by_eager_code() -> None:
     x, zero = torch.ones(3, dtype=torch.int32, device="spyre"), torch.zeros(3, dtype=torch.int32, device="spyre")
     compiled = torch.compile(lambda x, y: x // y + 1)

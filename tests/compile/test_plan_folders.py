@@ -25,7 +25,9 @@ NAMES = ["../plan.json", "/etc/passwd", "aten::set_", "aten::topk.values"]
 
 
 def model(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    scores = (x @ x.t()).softmax(-1) * 2
+    products = x @ x.t()
+    powers = (products - products.amax(-1, keepdim=True)).exp()
+    scores = powers / powers.sum(-1, keepdim=True) * 2
     return scores[:, 1:], torch.cat([x.cumsum(1), x])
 
 

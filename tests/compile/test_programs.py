@@ -92,3 +92,17 @@ def test_digits_learned_with_a_compiled_network_are_read(example: Any) -> None:
     for images, labels in [*DataLoader(data.train, digits.BATCH)] * 5:
         training.step(images, labels)
     assert digits.accuracy(training.network, data.test, "spyre") >= 0.95
+
+
+def test_a_compiled_call_is_captured_and_replayed() -> None:
+    """As part of a graph it costs neither guards nor recording."""
+    compiled = torch.compile(lambda x: torch.softmax(x @ x.t() * 2 + 1, -1).relu())
+    x = torch.randn(8, 8, device="spyre")
+    compiled(x)
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        result = compiled(x)
+    for _ in range(3):
+        x.copy_(torch.randn(8, 8))
+        graph.replay()
+        assert torch.equal(result.cpu(), compiled(x).cpu())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch._dynamo.utils import counters
@@ -33,6 +34,27 @@ def test_a_new_size_compiles_no_kernel() -> None:
     for size in (24, 40, 56):
         compiled(torch.randn(size, 2 * size, device="spyre")).cpu()
     assert torch.spyre.stats()["kernel_cache"]["misses"] == 0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ((x * 2 + 1).relu() - x).exp(),
+        lambda x: F.softmax(x * 2, -1) + 1,
+        lambda x: F.layer_norm(x, x.shape[-1:]) * x,
+        lambda x: x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5),
+    ],
+    ids=["pointwise", "softmax", "layer_norm", "rms_norm"],
+)
+def test_pointwise_and_row_kernels_of_the_first_size_serve_the_second(function: Any) -> None:
+    compiled = torch.compile(function, dynamic=True)
+    compiled(torch.randn(8, 16, device="spyre")).cpu()
+    counters.clear()
+    torch.spyre.reset_stats()
+    for size in ((24, 40), (7, 33), (3, 1000)):
+        compiled(torch.randn(size, device="spyre")).cpu()
+    assert torch.spyre.stats()["kernels_compiled"] == 0
+    assert not counters["stats"]["unique_graphs"]
 
 
 def test_a_graph_is_compiled_once() -> None:

@@ -17,6 +17,7 @@ def register() -> None:
     from torch._dynamo.device_interface import register_interface_for_device
     from torch._inductor.codegen.common import register_backend_for_device, register_device_op_overrides
 
+    from .decompositions import keep_whole
     from .device_interface import SpyreDeviceOpOverrides, SpyreInterface
     from .library_steps import LibrarySteps
     from .lowering import register_lowerings
@@ -25,5 +26,6 @@ def register() -> None:
 
     register_interface_for_device("spyre", SpyreInterface)
     register_device_op_overrides("spyre", SpyreDeviceOpOverrides())
+    keep_whole()
     register_lowerings()
     register_backend_for_device("spyre", SpyreScheduling, SpyrePythonWrapperCodegen, device_custom_pass=LibrarySteps())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,11 +24,9 @@ def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
     steps = [_step(op, places, numbers) for op in spec.ops]
     integers = [0] * len(expressions) + constants
     text = (spec.name, list(spec.on_device), integers, len(expressions), len(numbers), temporaries, steps)
-    launch: Callable[..., None] = functools.partial(engine().launch_jobplan, engine().prepare_kernel(text))
-    if spec.symbols:
-        launch = _with_numbers(launch, spec.symbols, [*expressions, *numbers])
-    launch.spec = spec  # type: ignore[attr-defined]  # for torch_spyre.plans, which writes it down
-    return launch
+    kernel = engine().prepare_kernel(text)
+    kernel.spec = spec  # for torch_spyre.plans, which writes it down
+    return _with_numbers(kernel, spec.symbols, [*expressions, *numbers]) if spec.symbols else kernel
 
 
 def _with_numbers(launch: Callable[..., None], symbols: tuple[str, ...], expressions: list[str]) -> Callable[..., None]:

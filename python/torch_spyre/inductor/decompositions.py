@@ -1,0 +1,52 @@
+"""Operators that stay whole on the device, because eager code has a formula of its own for them.
+
+PyTorch's decompositions would give other operations: other bits than eager code's, and slower ones. Kept whole, such an
+operator stays a call (library_steps.py), which records what eager code records, into the trace that the loops around it
+are in, too: a softmax still fuses with its neighbours.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch._inductor import decomposition, lowering
+from torch.utils import _pytree as pytree
+
+aten = torch.ops.aten
+
+_WHOLE = (
+    aten._softmax.default,
+    aten._softmax_backward_data.default,
+    aten._log_softmax.default,
+    aten._log_softmax_backward_data.default,
+    aten.native_layer_norm.default,
+    aten.native_layer_norm_backward.default,
+    aten.native_group_norm.default,
+    aten.native_group_norm_backward.default,
+)
+
+
+def keep_whole() -> None:
+    """Tells Inductor; for tensors of other devices its decompositions stay as they are."""
+    for table in (decomposition.decompositions, decomposition.fast_random_decomps()):
+        for op in _WHOLE:
+            if op in table:
+                table[op] = _unless_on_device(table[op])
+    for op in _WHOLE:
+        if op not in lowering.lowerings:
+            lowering.make_fallback(op, warn=False, override_decomp=True)
+
+
+def _unless_on_device(decompose: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(decompose)
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        return NotImplemented if _is_on_device(pytree.tree_leaves((args, kwargs))) else decompose(*args, **kwargs)
+
+    return choose
+
+
+def _is_on_device(arguments: Iterable[Any]) -> bool:
+    return any(isinstance(one, torch.Tensor) and one.device.type == "spyre" for one in arguments)

@@ -1,0 +1,72 @@
+"""Operators that eager code has formulas for stay whole: eager's bits, and eager's fusion with what surrounds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._inductor.utils import run_and_get_code
+
+from .compare import assert_same_bits
+from .test_ops import numbers
+
+WHOLE: dict[str, Any] = {
+    "softmax": lambda x: F.softmax(x * 2, -1) + 1,
+    "log_softmax": lambda x: F.log_softmax(x * 2, 1) + 1,
+    "layer_norm": lambda x: F.layer_norm(x * 2, (8,), x[0, 0], x[0, 1]) + 1,
+    "group_norm": lambda x: F.group_norm(x * 2, 3) + 1,
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", WHOLE)
+def test_same_bits_as_eager(name: str, dynamic: bool) -> None:
+    assert_same_bits(WHOLE[name], numbers(4, 6, 8), dynamic=dynamic)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_same_gradients_as_eager(name: str) -> None:
+    def gradient(of: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad(of(x).square().sum(), x)[0].cpu()
+
+    x = numbers(4, 6, 8).to("spyre").requires_grad_()
+    assert torch.equal(gradient(torch.compile(WHOLE[name]), x), gradient(WHOLE[name], x))
+
+
+def test_one_kernel_with_what_surrounds_it(stats) -> None:
+    compiled, x = torch.compile(WHOLE["softmax"]), numbers(4, 6, 8).to("spyre")
+    compiled(x).cpu()
+    torch.spyre.reset_stats()
+    compiled(x).cpu()
+    assert stats()["kernel_launches"] == 1
+
+
+def test_operators_are_called_through_pytorchs_own_bindings() -> None:
+    x = numbers(6, 8).to("spyre")
+    _, (code,) = run_and_get_code(torch.compile(lambda x: F.softmax(x @ x.t(), -1).cumsum(0)), x)
+    for name in ("mm", "_softmax", "cumsum"):
+        assert f"aten_{name} = torch._C._VariableFunctions.{name}" in code
+        assert f"aten_{name}(" in code
+
+
+def test_the_first_graph_of_a_process_knows_them(run_python) -> None:
+    child = run_python(
+        "import torch\n"
+        "x = torch.arange(12.0, device='spyre').view(3, 4)\n"
+        "compiled = torch.compile(lambda x: x.softmax(-1))\n"
+        "from torch._inductor.utils import run_and_get_code\n"
+        "print('_softmax(' in run_and_get_code(compiled, x)[1][0])\n",
+        TORCHINDUCTOR_FORCE_DISABLE_CACHES="1",
+    )
+    assert child.stdout.strip() == "True", child.stderr
+
+
+def test_other_devices_decompose_them_as_before() -> None:
+    from torch._inductor.decomposition import select_decomp_table
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    graph = make_fx(WHOLE["softmax"], decomposition_table=select_decomp_table())(numbers(4, 6, 8))
+    assert "_softmax" not in graph.code
+    assert "amax" in graph.code
