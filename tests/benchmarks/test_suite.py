@@ -219,7 +219,7 @@ def test_the_document_has_everything_that_was_measured(small_run):
             assert timing["error"] <= 1e-3
         assert measured["timings"]["spyre"]["counters"]["plan_hit_rate"] == 1
         assert measured["limit"]["seconds"] > 0
-        assert {"measure", "against", "bound", "value", "met"} == set(measured["verdicts"][0])
+        assert {"measure", "against", "bound", "of", "value", "met"} == set(measured["verdicts"][0])
 
 
 def test_the_page_stands_by_itself(small_run):

@@ -17,6 +17,9 @@ WHOLE: dict[str, Any] = {
     "log_softmax": lambda x: F.log_softmax(x * 2, 1) + 1,
     "layer_norm": lambda x: F.layer_norm(x * 2, (8,), x[0, 0], x[0, 1]) + 1,
     "group_norm": lambda x: F.group_norm(x * 2, 3) + 1,
+    "activations": lambda x: (
+        F.gelu(x) + F.gelu(x, approximate="tanh") + F.silu(x) + F.elu(x) + F.mish(x) + F.softplus(x)
+    ),
 }
 
 

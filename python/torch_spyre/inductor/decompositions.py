@@ -17,7 +17,8 @@ from torch.utils import _pytree as pytree
 
 aten = torch.ops.aten
 
-_WHOLE = (
+#: Composed by eager code; then those that are one operation there, where a chain would round between its steps.
+WHOLE = (
     aten._softmax.default,
     aten._softmax_backward_data.default,
     aten._log_softmax.default,
@@ -26,16 +27,26 @@ _WHOLE = (
     aten.native_layer_norm_backward.default,
     aten.native_group_norm.default,
     aten.native_group_norm_backward.default,
+    aten.elu.default,
+    aten.elu_backward.default,
+    aten.gelu.default,
+    aten.gelu_backward.default,
+    aten.mish.default,
+    aten.mish_backward.default,
+    aten.silu.default,
+    aten.silu_backward.default,
+    aten.softplus.default,
+    aten.softplus_backward.default,
 )
 
 
 def keep_whole() -> None:
     """Tells Inductor; for tensors of other devices its decompositions stay as they are."""
     for table in (decomposition.decompositions, decomposition.fast_random_decomps()):
-        for op in _WHOLE:
+        for op in WHOLE:
             if op in table:
                 table[op] = _unless_on_device(table[op])
-    for op in _WHOLE:
+    for op in WHOLE:
         if op not in lowering.lowerings:
             lowering.make_fallback(op, warn=False, override_decomp=True)
 

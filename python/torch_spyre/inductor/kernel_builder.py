@@ -10,6 +10,7 @@ import torch
 from torch._inductor.codegen.wrapper import pexpr
 from torch._inductor.virtualized import V
 
+from .common_operations import without_repetitions
 from .kernel_spec import Arg, Extent, HostArg, KernelSpec, OpSpec, SizeArg, Temporary, TensorArg
 from .op_names import NATIVE_TYPES
 
@@ -77,9 +78,11 @@ class KernelBuilder:
         return arg.buffer >= len(self._arguments) and arg.buffer not in self._local.values()
 
     def finish(self, name: str) -> KernelSpec:
-        """The kernel, without temporaries that nothing uses any more."""
+        """The kernel, without repeated operations, and without temporaries that nothing uses any more."""
         count = len(self._arguments)
-        kept = [place for place, temporary in enumerate(self._temporaries) if temporary is not None]
+        steps = without_repetitions(self.ops, range(count, count + len(self._temporaries)))
+        used = {arg.buffer for op in steps for arg in (*op.args, op.output) if isinstance(arg, TensorArg)}
+        kept = [place for place in range(len(self._temporaries)) if count + place in used]
         numbers = {count + place: count + number for number, place in enumerate(kept)}
 
         def renumbered(arg: Arg) -> Arg:
@@ -88,7 +91,7 @@ class KernelBuilder:
             return arg
 
         ops = []
-        for op in self.ops:
+        for op in steps:
             output = renumbered(op.output)
             assert isinstance(output, TensorArg)
             ops.append(dataclasses.replace(op, args=tuple(map(renumbered, op.args)), output=output))
@@ -97,7 +100,7 @@ class KernelBuilder:
             arguments=tuple(self._arguments),
             on_device=tuple(is_on_device(argument) for argument in self._arguments),
             symbols=tuple(self._symbols),
-            temporaries=tuple(t for t in self._temporaries if t is not None),
+            temporaries=tuple(t for place in kept if (t := self._temporaries[place]) is not None),
             ops=tuple(ops),
         )
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._inductor.custom_graph_pass import CustomGraphModulePass
 
+from .decompositions import WHOLE
 from .dump import dump_graph
 from .op_names import NATIVE_TYPES, aten_overloads
 
@@ -64,7 +65,7 @@ def _has_loops(target: torch._ops.OpOverload, results: list[torch.Tensor], input
     if any(tensor.device.type != "spyre" and tensor.dim() > 0 for tensor in inputs):
         return target in (torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default)
     native = all(tensor.dtype in NATIVE_TYPES for tensor in (*results, *inputs))
-    return native and _name(target) in _loops()
+    return native and target not in WHOLE and _name(target) in _loops()
 
 
 @functools.cache
