@@ -9,17 +9,17 @@ import torch
 from torch import nn
 from torch._dynamo.utils import counters
 
-from tests.models.test_architectures import READERS, WRITERS, make_inputs, make_model, run
+from tests.models.test_architectures import run
+from tests.models.zoo import READERS, WRITERS, make_inputs, make_model
 
 MODELS = ["bert", "gpt2", "llama", "vit", "t5"]
 ONE_LAYER = {"num_hidden_layers": 1, "n_layer": 1, "num_layers": 1}
 
 
 def model_and_inputs(name: str) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    settings = {**READERS, **WRITERS}[name]
-    settings = {key: ONE_LAYER.get(key, value) for key, value in settings.items()}
+    layers = {key: count for key, count in ONE_LAYER.items() if key in {**READERS, **WRITERS}[name]}
     inputs = {key: value.to("spyre") for key, value in make_inputs(name).items()}
-    return make_model(name, settings).to("spyre"), inputs
+    return make_model(name, **layers).to("spyre"), inputs
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -99,11 +99,12 @@ def without_chance(config: transformers.PretrainedConfig) -> transformers.Pretra
     return config
 
 
-def make_model(name: str) -> nn.Module:
+def make_model(name: str, **changed: Any) -> nn.Module:
+    """With weights that the name decides; `changed` settings are not the zoo's."""
     torch.manual_seed(0)
     if name in PLAIN:
         return PLAIN[name]()
-    settings = {**READERS, **WRITERS}[name]
+    settings = {**READERS, **WRITERS}[name] | changed
     config = without_chance(transformers.CONFIG_MAPPING[name](**settings))
     return (AutoModelForCausalLM if name in WRITERS else AutoModel).from_config(config)
 
