@@ -41,6 +41,9 @@ def test_composites_over_raw_memory_run_on_the_host() -> None:
     weight = torch.ones(4, 4)
     expected = torch.fbgemm_linear_quantize_weight(weight)[0]
     assert torch.equal(torch.fbgemm_linear_quantize_weight(weight.to("spyre"))[0].cpu(), expected)
+    assert torch.ops.aten._saturate_weight_to_fp16((weight * 1e6).to("spyre")).tolist() == [[65504.0] * 4] * 4
+    shape = torch.tensor([2, 8], device="spyre")
+    assert torch.ops.aten._reshape_from_tensor(weight.to("spyre"), shape).shape == (2, 8)
 
 
 def test_a_call_that_ends_its_process_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,9 @@ def seeded(way: Callable[..., Outcome], *rest: Any) -> Outcome:
 
 def in_float64(run: Callable[..., Outcome], op: Any, sample: Any) -> Outcome:
     def widen(t: torch.Tensor) -> torch.Tensor:
-        return t.detach().double().requires_grad_(t.requires_grad) if t.dtype.is_floating_point else t
+        wide = torch.complex128 if t.is_complex() else torch.float64
+        exact = not (t.is_complex() or t.dtype.is_floating_point)
+        return t if exact else t.detach().to(wide).requires_grad_(t.requires_grad)
 
     return seeded(run, op, sample.transform(lambda t: widen(t) if isinstance(t, torch.Tensor) else t), "cpu")
 

@@ -121,7 +121,7 @@ def as_right_as(expected: Outcome, found: Outcome, in_float64: Callable[[], Outc
     """Where terms cancel, CPU's result is mostly rounding: what it should be is asked of float64."""
     if any(isinstance(o, Refusal) for o in (expected, found)):
         return False
-    if not all(t.dtype in (torch.float32, *SHORT) for t in tensors_in([expected, found])):
+    if not all(t.dtype in (torch.float32, torch.complex64, *SHORT) for t in tensors_in([expected, found])):
         return False
     truth = in_float64()
     if isinstance(truth, Refusal):
@@ -133,4 +133,4 @@ def as_right_as(expected: Outcome, found: Outcome, in_float64: Callable[[], Outc
 def errors_of(result: Outcome, truth: Outcome) -> list[float]:
     """The largest absolute error of each tensor."""
     pairs = zip(tensors_in(result), tensors_in(truth), strict=True)
-    return [float((t.detach().cpu().double() - x).abs().max()) if x.numel() else 0 for t, x in pairs]
+    return [float((t.detach().cpu().to(x.dtype) - x).abs().max()) if x.numel() else 0 for t, x in pairs]
