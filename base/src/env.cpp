@@ -14,7 +14,8 @@ namespace {
 
 using enum EnvRow::Kind;
 
-constexpr std::int64_t kMaxThreads = 1024, kMaxTraceNodes = 1 << 20;
+constexpr std::int64_t kMaxThreads = 1024, kMaxTraceNodes = 1 << 20, kMaxCards = 64,
+                       kMaxRank = 65535;
 
 constexpr std::array kTable{
     EnvRow{Env::Mode, Choice, "SPYRE_MODE", "lazy", "lazy|eager", "eager",
@@ -56,9 +57,17 @@ constexpr std::array kTable{
            32},
     EnvRow{Env::Threads, Integer, "SPYRE_THREADS", "0", "0..1024", "4",
            "host threads that play the cores; 0: all processors of this process", 0, kMaxThreads},
+    EnvRow{Env::WorldSize, Integer, "AIU_WORLD_SIZE", "1", "1..64", "2",
+           "cards of the machine; they share what is its memory by default", 1, kMaxCards},
+    EnvRow{Env::Devices, Text, "SPYRE_DEVICES", "", "card,...", "1,0",
+           "which of the machine's cards this process sees, in this order; empty: all"},
+    EnvRow{Env::LocalRank, Integer, "LOCAL_RANK", "0", "0..65535", "1",
+           "with AIU_WORLD_SIZE: the card, among those that it sees, which a thread uses until it "
+           "chooses one",
+           0, kMaxRank},
     EnvRow{Env::DeviceMemory, Size, "SPYRE_DEVICE_MEMORY", "0B",
            "number and B, KiB, MiB, GiB or TiB", "8GiB",
-           "memory of the card; 0B: half of this machine's"},
+           "memory of a card; 0B: an equal share of half of this machine's"},
     EnvRow{Env::DeviceSpec, Text, "SPYRE_DEVICE_SPEC", "",
            "path of a JSON object, calibrated or datasheet", "card.json",
            "overrides fields of the card's description, or names a whole one"},

@@ -11,6 +11,8 @@ namespace {
 
 Activity::Kind kind_of(const Flight& flight) {
   const auto& what = flight.operation.what;
+  if (std::holds_alternative<Send>(what)) return Activity::Kind::Send;
+  if (std::holds_alternative<Receive>(what)) return Activity::Kind::Receive;
   switch (flight.pipeline) {
     case PipelineId::HostToDevice: return Activity::Kind::HostToDevice;
     case PipelineId::DeviceToHost: return Activity::Kind::DeviceToHost;
@@ -58,8 +60,9 @@ std::uint32_t ActivityLog::step_of(const Flight& flight) {
 }
 
 void ActivityLog::add(const Flight& flight, WallSpan call) {
-  if (flight.pipeline == PipelineId::Join) return;
   const Operation& operation = flight.operation;
+  if (flight.pipeline == PipelineId::Join || std::holds_alternative<PostReceive>(operation.what))
+    return;
   keep({.kind = kind_of(flight),
         .name = std::string(operation.name),
         .program = program_of(operation),

@@ -30,7 +30,7 @@ bool Captures::take(StreamId stream, std::span<Operation> operations) {
   const auto open = open_.find(stream);
   if (open == open_.end()) return false;
   for (Operation& operation : operations) {
-    if (!operation.after.empty())
+    if (!operation.after.empty() || awaited_peer(operation) != nullptr)
       throw InvalidArgument("capture: an operation names points to wait for; a sequence has none");
     open->second->operations.push_back(std::move(operation));
   }

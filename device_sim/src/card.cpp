@@ -63,6 +63,13 @@ class Executor {
                {memory_.address(compute.arguments), compute.arguments.length.count}, work);
   }
   void run(const HostCallback& callback, const Work&) const { callback.function(); }
+  void run(const Send& send, const Work&) const {
+    cores_.copy(send.target, memory_.address(send.source), send.source.length.count);
+    if (send.arrived) send.arrived();
+  }
+  void run(const PostReceive&, const Work&) const {}
+  void run(const Receive&, const Work&) const {}
+  void run(const AwaitPeer&, const Work&) const {}
 
   const DeviceMemory& memory_;
   CoreArray& cores_;
@@ -72,11 +79,12 @@ class Executor {
 
 /// Members end in reverse order: the scheduler drains first, while cores and memory still exist.
 struct Card::State {
-  explicit State(DeviceSpec s)
+  State(DeviceSpec s, std::shared_ptr<const ModelledHost> host)
       : spec(std::move(s)),
         memory(spec),
         cores(spec),
-        scheduler(spec, Executor(memory, cores)),
+        scheduler(spec, Executor(memory, cores),
+                  host ? std::move(host) : std::make_shared<ModelledHost>()),
         deferred(memory, scheduler) {}
 
   /// Memory that was not there at once: from deferred frees, from those that are still to be
@@ -120,7 +128,8 @@ struct Card::State {
   const pid_t owner = getpid();
 };
 
-Card::Card(DeviceSpec spec) : state_(std::make_unique<State>(std::move(spec))) {}
+Card::Card(DeviceSpec spec, std::shared_ptr<const ModelledHost> host)
+    : state_(std::make_unique<State>(std::move(spec), std::move(host))) {}
 
 Card::~Card() {
   // A forked child has a copy of the card without its threads: nothing in it may be waited for,
@@ -174,6 +183,10 @@ void Card::wait_for(StreamId stream, TimelinePoint point) {
   state_->captures.refuse(stream, "a wait of");
   state_->scheduler.join(stream, point);
 }
+void Card::wait_for(StreamId stream, PeerPoint point) {
+  state_->captures.refuse(stream, "a wait of");
+  state_->scheduler.submit(stream, {.what = AwaitPeer{point}, .name = "join"}, Urgency::Waited);
+}
 void Card::begin_capture(StreamId stream) {
   state_->scheduler.last_point(stream);  // rejects a stream that does not exist
   state_->captures.begin(stream);
@@ -199,6 +212,7 @@ void Card::synchronize(TimelinePoint point) { state_->scheduler.synchronize(poin
 void Card::synchronize_all() { state_->scheduler.synchronize_all(); }
 void Card::drain(TimelinePoint point) { state_->scheduler.drain(point); }
 void Card::drain_all() { state_->scheduler.drain_all(); }
+void Card::drain_for_peer(TimelinePoint point) { state_->scheduler.drain_for_peer(point); }
 std::exception_ptr Card::take_fault(StreamId stream) {
   return state_->scheduler.take_fault(stream);
 }

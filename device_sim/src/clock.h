@@ -1,5 +1,6 @@
 // spyre/device_sim/clock.h — when operations happen on the modelled card.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Clock {
   ModelledSpan join(StreamId stream, Picoseconds point);
   /// The host waits for `point`.
   void synchronize(Picoseconds point);
+  /// The host has been as far as `seen` elsewhere.
+  void meet(Picoseconds seen) { host_ = std::max(host_, seen); }
   /// In the anchored modes: `wall` has passed on this host since the card started.
   void anchor(Picoseconds wall);
 

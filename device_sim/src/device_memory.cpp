@@ -16,7 +16,8 @@ namespace {
 constexpr int kPoison = 0xFF;  // a NaN in every float format, -1 in every integer
 
 Bytes capacity_of(const DeviceSpec& spec) {
-  return spec.capacity == 0_B ? Bytes{machine_memory().count / 2} : spec.capacity;
+  const auto cards = static_cast<std::uint64_t>(spec.machine_cards);
+  return spec.capacity == 0_B ? Bytes{machine_memory().count / 2 / cards} : spec.capacity;
 }
 
 /// Of the address space, the one for programs included.

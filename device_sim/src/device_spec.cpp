@@ -115,6 +115,8 @@ DeviceSpec device_spec_from_environment() {
   DeviceSpec spec = path.empty() ? DeviceSpec{} : named_spec(path);
   if (env_is_set(Env::Cores)) spec.cores = static_cast<int>(env_integer(Env::Cores));
   if (env_is_set(Env::Threads)) spec.host_threads = static_cast<int>(env_integer(Env::Threads));
+  if (env_is_set(Env::WorldSize))
+    spec.machine_cards = static_cast<int>(env_integer(Env::WorldSize));
   if (env_is_set(Env::DeviceMemory)) spec.capacity = env_size(Env::DeviceMemory);
   if (env_is_set(Env::DeviceFunction))
     spec.function = std::array{"pf", "vf", "mock"}[env_choice(Env::DeviceFunction)];

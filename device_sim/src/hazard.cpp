@@ -10,11 +10,14 @@ namespace {
 Piece own_read(const Operation& operation) {
   if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
     return download->target != nullptr ? download->source : Piece{};
+  if (const auto* send = std::get_if<Send>(&operation.what)) return send->source;
   if (const auto* compute = std::get_if<Compute>(&operation.what)) return compute->arguments;
   return {};
 }
 
 Piece own_write(const Operation& operation) {
+  if (const auto* post = std::get_if<PostReceive>(&operation.what)) return post->target;
+  if (const auto* receive = std::get_if<Receive>(&operation.what)) return receive->target;
   const auto* upload = std::get_if<HostToDevice>(&operation.what);
   return upload != nullptr && upload->source != nullptr ? upload->target : Piece{};
 }

@@ -153,7 +153,7 @@ TEST_F(LauncherTest, ASequenceRunsWhenItIsReplayed) {
   for (int i = 0; i < 3; ++i)
     card_.enqueue(kDefault, compute_once([&] { ++count; }), Urgency::Background);
   EXPECT_THROW(card_.begin_capture(kDefault), InvalidArgument);
-  EXPECT_THROW(card_.wait_for(kDefault, {}), InvalidArgument);
+  EXPECT_THROW(card_.wait_for(kDefault, TimelinePoint{}), InvalidArgument);
   const auto sequence = card_.end_capture(kDefault);
   card_.synchronize_all();
   EXPECT_EQ(count, 0);

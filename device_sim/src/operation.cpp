@@ -13,11 +13,22 @@ void drop(HostToDevice& copy) { copy.keep_alive.reset(); }
 void drop(DeviceToHost& copy) { copy.keep_alive.reset(); }
 void drop(Compute& compute) { compute.program.reset(); }
 void drop(HostCallback& callback) { callback.function = nullptr; }
+void drop(Send& send) { send.arrived = nullptr; }
+void drop(PostReceive&) {}
+void drop(Receive&) {}
+void drop(AwaitPeer&) {}
 
 }  // namespace
 
 Bytes length_of(const HostToDevice& copy) { return sum(copy.target.length, copy.more); }
 Bytes length_of(const DeviceToHost& copy) { return sum(copy.source.length, copy.more); }
+
+const PeerPoint* awaited_peer(const Operation& operation) {
+  if (const auto* send = std::get_if<Send>(&operation.what)) return &send->open;
+  if (const auto* receive = std::get_if<Receive>(&operation.what)) return &receive->sent;
+  if (const auto* wait = std::get_if<AwaitPeer>(&operation.what)) return &wait->point;
+  return nullptr;
+}
 
 void release(Operation& operation) {
   std::visit([](auto& what) { drop(what); }, operation.what);

@@ -26,11 +26,13 @@ constexpr std::string_view name_of(PipelineId pipeline) {
   return kNames[static_cast<std::size_t>(pipeline)];
 }
 
-/// Operation's alternatives stand in the order of the pipelines.
+/// What comes from another card takes the way of what comes from the host, and so back.
 inline PipelineId pipeline_of(const Operation& operation) {
-  static_assert(std::variant_size_v<decltype(Operation::what)> ==
-                static_cast<std::size_t>(PipelineId::Join));
-  return static_cast<PipelineId>(operation.what.index());
+  using enum PipelineId;
+  constexpr std::array kPipelines{HostToDevice, DeviceToHost, Compute,      Callback,
+                                  HostToDevice, DeviceToHost, HostToDevice, Join};
+  static_assert(std::variant_size_v<decltype(Operation::what)> == kPipelines.size());
+  return kPipelines[operation.what.index()];
 }
 
 }  // namespace spyre::device_sim

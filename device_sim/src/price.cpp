@@ -143,6 +143,11 @@ Price link_price(std::uint64_t setup_ps, std::uint64_t bytes, double gb_per_s, R
           .rule = rule};
 }
 
+Price peer_price(const Charge& charge, const DeviceSpec& spec) {
+  return link_price(std::max(spec.peer_setup_ps, charge.peer.setup_ps), charge.bytes,
+                    std::min(spec.peer_gb_per_s, charge.peer.gb_per_s), Rule::DeviceToDevice);
+}
+
 double conversion_ns(const Work& work, const DeviceSpec& spec) {
   const bool large = work.bytes_converted > spec.large_conversion.count;
   return transfer_ns(work.bytes_converted,
@@ -176,6 +181,8 @@ constexpr std::array<RuleRow, kRuleCount> kRules{{
     {"host_to_device", "setup + bytes/h2d", 'M', "public performance-suite runs"},
     {"device_to_host", "setup + bytes/d2h", 'M', "public performance-suite runs"},
     {"host_callback", "callback + converted bytes/convert", 'E', "no figure published"},
+    {"device_to_device", "setup + bytes/peer, the slower card's of both", 'E',
+     "no figure published"},
 }};
 
 }  // namespace
@@ -216,10 +223,21 @@ Charge charge_of(const Operation& operation) {
     charge.bytes = length_of(*upload).count;
   if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
     charge.bytes = length_of(*download).count;
+  if (const auto* send = std::get_if<Send>(&operation.what)) {
+    charge.bytes = send->source.length.count;
+    charge.peer = send->to;
+  }
+  if (const auto* receive = std::get_if<Receive>(&operation.what)) {
+    charge.bytes = receive->target.length.count;
+    charge.peer = receive->from;
+  }
+  charge.opens = std::holds_alternative<PostReceive>(operation.what);
   return charge;
 }
 
 Price price_of(const Charge& charge, const DeviceSpec& spec) {
+  if (charge.opens) return {};
+  if (charge.peer.gb_per_s != 0) return peer_price(charge, spec);
   switch (charge.pipeline) {
     case PipelineId::HostToDevice:
       return link_price(spec.h2d_setup_ps, charge.bytes, spec.h2d_gb_per_s, Rule::HostToDevice);

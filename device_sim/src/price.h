@@ -32,9 +32,10 @@ enum class Rule : std::uint8_t {
   HostToDevice,
   DeviceToHost,
   HostCallback,
+  DeviceToDevice,
 };
 const RuleRow& row_of(Rule rule);
-inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::HostCallback) + 1;
+inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::DeviceToDevice) + 1;
 
 /// The parts of a price. A card overlaps memory, arithmetic and ring; partial sums, the fixed cost
 /// and the phases of a batched product come one after the other.
@@ -52,6 +53,8 @@ struct Charge {
   std::uint64_t bytes = 0;  // that a transfer moves
   Work work = {};
   bool chained = false;
+  bool opens = false;  // memory for another card: takes no time
+  PeerLink peer = {};  // the other card's; without a rate there is none
 };
 Charge charge_of(const Operation& operation);
 

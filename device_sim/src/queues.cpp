@@ -242,9 +242,8 @@ std::exception_ptr Queues::take_fault(StreamId stream) {
 std::exception_ptr Queues::poison(const Flight& flight) const {
   if (flight.pipeline != PipelineId::Join) return nullptr;
   for (const TimelinePoint& point : flight.operation.after) {
-    const Stream& stream = at(point.stream);
-    if (point.stream != flight.point.stream && stream.fault && stream.fault_at <= point.sequence)
-      return stream.fault;
+    if (point.stream == flight.point.stream) continue;
+    if (std::exception_ptr fault = fault_at(point)) return fault;
   }
   return nullptr;
 }

@@ -81,6 +81,11 @@ class Queues {
   std::exception_ptr fault(StreamId stream) const { return at(stream).fault; }
   void set_fault(const Flight& flight, std::exception_ptr fault);
   std::exception_ptr take_fault(StreamId stream);
+  /// The fault that a stream had when it got to a point.
+  std::exception_ptr fault_at(TimelinePoint point) const {
+    const Stream& stream = at(point.stream);
+    return stream.fault && stream.fault_at <= point.sequence ? stream.fault : nullptr;
+  }
   /// The fault of another stream that the flight waits for: an event that failed.
   std::exception_ptr poison(const Flight& flight) const;
 

@@ -24,6 +24,7 @@ class Replay {
       case RunEntry::Kind::Join: row.span = clock_.join(entry.point.stream, latest(entry)); break;
       case RunEntry::Kind::Synchronize: clock_.synchronize(time_of(entry.point)); return row;
       case RunEntry::Kind::SynchronizeAll: clock_.synchronize(clock_.latest()); return row;
+      case RunEntry::Kind::Meet: clock_.meet({entry.point.modelled_ps}); return row;
     }
     times_[entry.point.stream.value][entry.point.sequence] = clock_.last(entry.point.stream);
     return row;
@@ -48,7 +49,7 @@ class Replay {
   }
 
   Picoseconds latest(const RunEntry& entry) const {
-    Picoseconds latest;
+    Picoseconds latest = entry.after_peer;
     for (const TimelinePoint& point : entry.after) latest = std::max(latest, time_of(point));
     return latest;
   }

@@ -11,9 +11,11 @@ namespace spyre::device_sim {
 
 /// One call that the modelled clock saw.
 struct RunEntry {
-  enum class Kind : std::uint8_t { Submit, Join, Synchronize, SynchronizeAll } kind{};
-  TimelinePoint point = {};               // Submit and Join: its own; Synchronize: the awaited one
+  enum class Kind : std::uint8_t { Submit, Join, Synchronize, SynchronizeAll, Meet } kind{};
+  // Submit and Join: its own; Synchronize: the awaited one; Meet: when, of no stream.
+  TimelinePoint point = {};
   std::vector<TimelinePoint> after = {};  // Submit and Join
+  Picoseconds after_peer = {};            // likewise: what another card has to get to
   Charge charge = {};
   bool barrier = true;
   std::string name = {};

@@ -27,6 +27,14 @@ std::string describe(const Flight& flight) {
              "\" (stream ", flight.point.stream, ", number ", flight.point.sequence, ')');
 }
 
+/// When another card lets the operation start. A receiver has its sender's time.
+Picoseconds start_after_peer(const Operation& operation, const DeviceSpec& spec) {
+  const PeerPoint* peer = awaited_peer(operation);
+  if (peer == nullptr) return {};
+  const Picoseconds point{peer->point.modelled_ps};
+  return std::holds_alternative<Receive>(operation.what) ? point - price(operation, spec) : point;
+}
+
 [[noreturn]] void throw_deadlock(const Flight& flight, const std::vector<const Flight*>& through) {
   std::string chain;
   for (const Flight* other : through) chain += str(chain.empty() ? " " : ", ", describe(*other));
@@ -38,9 +46,11 @@ std::string describe(const Flight& flight) {
 
 }  // namespace
 
-Scheduler::Scheduler(const DeviceSpec& spec, Execute execute)
+Scheduler::Scheduler(const DeviceSpec& spec, Execute execute,
+                     std::shared_ptr<const ModelledHost> host)
     : spec_(spec),
       execute_(std::move(execute)),
+      host_(std::move(host)),
       queues_(static_cast<std::size_t>(spec.host_callback_workers)),
       clock_(spec) {}
 
@@ -80,10 +90,12 @@ bool Scheduler::any_fault() const {
 TimelinePoint Scheduler::submit(StreamId stream, std::span<Operation> operations, Urgency urgency) {
   const Lock lock(mutex_);
   TimelinePoint last = queues_.last_point(stream);
+  meet_thread();
   for (Operation& operation : operations) {
     const PipelineId pipeline = pipeline_of(operation);
     last = submit_locked(stream, std::move(operation), pipeline, urgency);
   }
+  host_->reach(clock_.host().count);
   return last;
 }
 
@@ -101,12 +113,19 @@ Picoseconds Scheduler::anchor() {
   return wall;
 }
 
-ModelledSpan Scheduler::price(const Flight& flight) {
+void Scheduler::meet_thread() {
+  const Picoseconds seen{host_->now()};
+  if (seen <= clock_.host()) return;
+  clock_.meet(seen);
+  if (timeline_.on()) timeline_.add_wait(RunEntry::Kind::Meet, {.modelled_ps = seen.count}, {});
+}
+
+ModelledSpan Scheduler::price(const Flight& flight, Picoseconds after_peer) {
   if (clock_.mode() == ClockMode::Off) {
     if (meters_ != nullptr) meter(*meters_, charge_of(flight.operation), {}, spec_);
     return {};
   }
-  Picoseconds after;
+  Picoseconds after = after_peer;
   for (const TimelinePoint& point : flight.operation.after)
     after = std::max(after, Picoseconds{point.modelled_ps});
   if (flight.pipeline == PipelineId::Join) return clock_.join(flight.point.stream, after);
@@ -119,13 +138,14 @@ ModelledSpan Scheduler::price(const Flight& flight) {
 
 TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, PipelineId pipeline,
                                        Urgency urgency) {
-  count(operation, pipeline);
+  count(counters_, operation, pipeline);
   const WallSpan call = activities_.begin_call();
   Flight& flight = queues_.push(stream, std::move(operation), pipeline, urgency);
   const Picoseconds wall = anchor();
-  const ModelledSpan span = price(flight);
+  const Picoseconds after_peer = start_after_peer(flight.operation, spec_);
+  const ModelledSpan span = price(flight, after_peer);
   const TimelinePoint point = queues_.set_modelled(flight, span, clock_.last(stream));
-  if (timeline_.on()) timeline_.add_submission(flight, wall);
+  if (timeline_.on()) timeline_.add_submission(flight, after_peer, wall);
   if (activities_.on()) activities_.add(flight, call.ended());
   log(LogChannel::Stream, [&] { return str("submit ", describe(flight)); });
   log(LogChannel::Time, [&] {
@@ -133,28 +153,6 @@ TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, P
   });
   if (urgency == Urgency::Background) wake_worker();
   return point;
-}
-
-void Scheduler::count(const Operation& operation, PipelineId pipeline) {
-  switch (pipeline) {
-    case PipelineId::HostToDevice:
-      count_transfer(operation, counters_.bytes_h2d,
-                     length_of(std::get<HostToDevice>(operation.what)));
-      break;
-    case PipelineId::DeviceToHost:
-      count_transfer(operation, counters_.bytes_d2h,
-                     length_of(std::get<DeviceToHost>(operation.what)));
-      break;
-    case PipelineId::Compute: ++counters_.computes; break;
-    case PipelineId::Callback: ++counters_.callbacks; break;
-    case PipelineId::Join: break;
-  }
-}
-
-void Scheduler::count_transfer(const Operation& operation, std::uint64_t& bytes, Bytes length) {
-  bytes += length.count;
-  ++counters_.transfers;
-  log(LogChannel::Transfer, [&] { return str(operation.name, ' ', length); });
 }
 
 TimelinePoint Scheduler::last_point(StreamId stream) const {
@@ -200,7 +198,7 @@ void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS 
   lock.unlock();
   const WallSpan begin = observed ? WallSpan::begin() : WallSpan{};
   std::exception_ptr fault;
-  if (!skip) fault = execute(flight.operation);
+  if (!skip || awaited_peer(flight.operation) != nullptr) fault = execute(flight.operation, skip);
   const WallSpan span = observed ? begin.ended() : begin;
   std::string name = observed ? std::string(flight.operation.name) : std::string();
   release(flight.operation);  // before its point is reached, and outside the lock
@@ -209,9 +207,11 @@ void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS 
   finish(flight, std::move(fault));
 }
 
-std::exception_ptr Scheduler::execute(const Operation& operation) {
+std::exception_ptr Scheduler::execute(const Operation& operation, bool skipped) {
   try {
-    execute_(operation);
+    // Also for what is skipped: its memory may be in the other card's hands until then.
+    if (const PeerPoint* peer = awaited_peer(operation)) peer->card->drain_for_peer(peer->point);
+    if (!skipped) execute_(operation);
     return nullptr;
   } catch (...) { return std::current_exception(); }
 }
@@ -265,49 +265,6 @@ void Scheduler::wake_worker() {
     return;  // every worker is busy, and looks again when it is done
   }
   worker_is_coming_ = true;
-}
-
-CardCounters Scheduler::counters() const {
-  const Lock lock(mutex_);
-  CardCounters counters = counters_;
-  counters.modelled_picoseconds = (finished_ - counters_since_).count;
-  return counters;
-}
-
-void Scheduler::reset_counters() {
-  const Lock lock(mutex_);
-  counters_ = {};
-  counters_since_ = finished_;
-}
-
-void Scheduler::record_timeline(bool on) {
-  const Lock lock(mutex_);
-  timeline_.record(on, clock_);
-}
-
-std::string Scheduler::timeline_json(const TraceOptions& options) const {
-  const Lock lock(mutex_);
-  return timeline_.json(spec_, options);
-}
-
-std::string Scheduler::report_json(const DeviceSpec& spec) const {
-  const Lock lock(mutex_);
-  return timeline_.report(spec);
-}
-
-void Scheduler::record_activities(CallerName caller) {
-  const Lock lock(mutex_);
-  activities_.begin(std::move(caller), clock_.host());
-}
-
-ActivityRecord Scheduler::take_activities() {
-  const Lock lock(mutex_);
-  return activities_.take();
-}
-
-void Scheduler::publish(Meters& meters) {
-  const Lock lock(mutex_);
-  meters_ = &meters;
 }
 
 std::size_t Scheduler::worker_count() const {

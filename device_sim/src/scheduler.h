@@ -2,6 +2,7 @@
 #pragma once
 #include <exception>
 #include <functional>
+#include <memory>
 #include <span>
 #include <thread>
 #include <vector>
@@ -24,7 +25,8 @@ class Scheduler {
   /// Runs one operation; what it throws becomes the stream's fault.
   using Execute = std::function<void(const Operation&)>;
 
-  Scheduler(const DeviceSpec& spec, Execute execute);
+  Scheduler(const DeviceSpec& spec, Execute execute,
+            std::shared_ptr<const ModelledHost> host = std::make_shared<ModelledHost>());
   /// Drains the queues; then the workers end.
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
@@ -55,6 +57,8 @@ class Scheduler {
   /// The same without the modelled host.
   void drain(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   void drain_all() SPYRE_EXCLUDES(mutex_);
+  /// And throws the fault that the point's stream had by then.
+  void drain_for_peer(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   std::exception_ptr take_fault(StreamId stream) SPYRE_EXCLUDES(mutex_);
 
   CardCounters counters() const SPYRE_EXCLUDES(mutex_);
@@ -72,12 +76,11 @@ class Scheduler {
                               Urgency urgency) SPYRE_REQUIRES(mutex_);
   /// Tells the clock how far this host is, if it wants to know; how far that is.
   Picoseconds anchor() SPYRE_REQUIRES(mutex_);
-  ModelledSpan price(const Flight& flight) SPYRE_REQUIRES(mutex_);
+  /// The modelled host is at least as far as the calling thread has been with other cards.
+  void meet_thread() SPYRE_REQUIRES(mutex_);
+  ModelledSpan price(const Flight& flight, Picoseconds after_peer) SPYRE_REQUIRES(mutex_);
   void synchronize_clock(RunEntry::Kind kind, TimelinePoint point) SPYRE_REQUIRES(mutex_);
   void sleep_until_modelled(Picoseconds point, Lock& lock) SPYRE_REQUIRES(mutex_);
-  void count(const Operation& operation, PipelineId pipeline) SPYRE_REQUIRES(mutex_);
-  void count_transfer(const Operation& operation, std::uint64_t& bytes, Bytes length)
-      SPYRE_REQUIRES(mutex_);
   std::vector<TimelinePoint> last_points() const SPYRE_REQUIRES(mutex_);
   void wait(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
   /// The same, but this thread's Patience may end it.
@@ -88,7 +91,8 @@ class Scheduler {
   void check_deadlock(const Flight& running) const SPYRE_REQUIRES(mutex_);
   /// Releases the lock while the operation runs.
   void run(Flight& flight, Lock& lock) SPYRE_REQUIRES(mutex_);
-  std::exception_ptr execute(const Operation& operation) SPYRE_EXCLUDES(mutex_);
+  /// Waits for what another card has to do first. `skipped`: then runs nothing.
+  std::exception_ptr execute(const Operation& operation, bool skipped) SPYRE_EXCLUDES(mutex_);
   void finish(Flight& flight, std::exception_ptr fault) SPYRE_REQUIRES(mutex_);
   void note_arrivals() SPYRE_REQUIRES(mutex_);
   void work() SPYRE_EXCLUDES(mutex_);
@@ -97,6 +101,7 @@ class Scheduler {
 
   const DeviceSpec& spec_;
   const Execute execute_;
+  const std::shared_ptr<const ModelledHost> host_;
   const WallSpan::Clock::time_point started_ = WallSpan::Clock::now();
   mutable Mutex mutex_;
   Condition progress_, work_available_;

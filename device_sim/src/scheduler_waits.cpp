@@ -29,10 +29,12 @@ void Scheduler::note_arrivals() {
 }
 
 void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {
+  meet_thread();
   const Picoseconds wall = anchor();
   const bool all = kind == RunEntry::Kind::SynchronizeAll;
   clock_.synchronize(all ? clock_.latest() : Picoseconds{point.modelled_ps});
   if (timeline_.on()) timeline_.add_wait(kind, point, wall);
+  host_->reach(clock_.host().count);
 }
 
 void Scheduler::synchronize(TimelinePoint point) {
@@ -72,6 +74,12 @@ void Scheduler::drain(TimelinePoint point) {
 void Scheduler::drain_all() {
   Lock lock(mutex_);
   for (const TimelinePoint& point : last_points()) wait(point, lock);
+}
+
+void Scheduler::drain_for_peer(TimelinePoint point) {
+  Lock lock(mutex_);
+  wait(point, lock);
+  if (std::exception_ptr fault = queues_.fault_at(point)) std::rethrow_exception(fault);
 }
 
 std::vector<TimelinePoint> Scheduler::last_points() const {

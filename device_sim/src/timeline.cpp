@@ -36,11 +36,12 @@ void Timeline::record(bool on, const Clock& clock) {
   on_ = on;
 }
 
-void Timeline::add_submission(const Flight& flight, Picoseconds wall) {
+void Timeline::add_submission(const Flight& flight, Picoseconds after_peer, Picoseconds wall) {
   const bool join = flight.pipeline == PipelineId::Join;
   log_->add({.kind = join ? RunEntry::Kind::Join : RunEntry::Kind::Submit,
              .point = flight.point,
              .after = flight.operation.after,
+             .after_peer = after_peer,
              .charge = charge_of(flight.operation),
              .barrier = flight.operation.barrier,
              .name = name_of_operation(flight),

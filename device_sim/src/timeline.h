@@ -40,7 +40,7 @@ class Timeline {
   bool on() const { return on_; }
   /// Turning it on starts afresh, at the clock's moment.
   void record(bool on, const Clock& clock);
-  void add_submission(const Flight& flight, Picoseconds wall);
+  void add_submission(const Flight& flight, Picoseconds after_peer, Picoseconds wall);
   void add_wait(RunEntry::Kind kind, TimelinePoint point, Picoseconds wall);
   void add_wall(const Flight& flight, std::string name, WallSpan span);
 

@@ -58,7 +58,7 @@ TEST(Timeline, KeepsTheLatestRowsAndCountsTheRest) {
   flight.pipeline = PipelineId::Callback;
   for (std::size_t i = 0; i < RunLog::kEntries + 5; ++i) {
     flight.point.sequence = i + 1;
-    timeline.add_submission(flight, {});
+    timeline.add_submission(flight, {}, {});
   }
   const nlohmann::json trace = nlohmann::json::parse(timeline.json(spec, {}));
   EXPECT_EQ(trace["dropped_modelled"], 5);
@@ -72,7 +72,7 @@ TEST(Timeline, RecordingAgainStartsAfresh) {
   const Clock clock(spec);
   Timeline timeline;
   timeline.record(true, clock);
-  timeline.add_submission(Flight{}, {});
+  timeline.add_submission(Flight{}, {}, {});
   timeline.record(false, clock);
   EXPECT_NE(timeline.json(spec, {}).find("\"X\""), std::string::npos) << "readable when off";
   timeline.record(true, clock);

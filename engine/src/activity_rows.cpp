@@ -30,13 +30,15 @@ struct Names {
 };
 
 /// By Activity::Kind.
-constexpr std::array<Names, 6> kNames{{
+constexpr std::array<Names, 8> kNames{{
     {ActivityType::GPU_MEMCPY, "Memcpy (HtoD)", "aiuLaunchDMIControlBlocks"},
     {ActivityType::GPU_MEMCPY, "Memcpy (DtoH)", "aiuLaunchDMOControlBlocks"},
     {ActivityType::CONCURRENT_KERNEL, "", "aiuLaunchComputeStream"},
     {ActivityType::GPU_MEMSET, "Memset (Device)", "aiuLaunchComputeStream"},
     {ActivityType::ENUM_COUNT, "", "aiuIssueCallback"},
     {ActivityType::ENUM_COUNT, "", "host::synchronize"},
+    {ActivityType::GPU_MEMCPY, "Memcpy (DtoD)", "aiuLaunchDMOControlBlocks"},
+    {ActivityType::GPU_MEMCPY, "Memcpy (DtoD)", "aiuLaunchDMIControlBlocks"},
 }};
 
 const Names& names_of(const Activity& activity) {

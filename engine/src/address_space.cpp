@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+#include <bit>
+
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
 
@@ -17,8 +19,9 @@ constexpr Bytes kWanted = 8192_GiB, kLeast = 8_GiB;  // as little as valgrind le
 
 }  // namespace
 
-AddressSpace::AddressSpace() {
-  for (std::uint64_t length = kWanted.count; length >= kLeast.count; length /= 2) {
+AddressSpace::AddressSpace(std::size_t shares) {
+  for (std::uint64_t length = std::bit_floor(kWanted.count / shares); length >= kLeast.count;
+       length /= 2) {
     void* start =
         mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) continue;

@@ -52,7 +52,7 @@ class Allocator final : public c10::DeviceAllocator {
 
   bool initialized() override { return Runtime::running() != nullptr; }
   void emptyCache(c10::MempoolId_t) override {
-    if (Runtime* runtime = Runtime::running()) bounded([&] { runtime->device(-1).empty_cache(); });
+    if (Runtime* runtime = Runtime::running()) bounded([&] { runtime->empty_caches(); });
   }
   // Traces hold references to the buffers that they use on any stream, so nothing is recycled early.
   void recordStream(const c10::DataPtr&, c10::Stream) override {}

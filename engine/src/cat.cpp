@@ -76,6 +76,7 @@ Tensor& cat_out(const at::ITensorListRef& list, std::int64_t dim, Tensor& out) {
   at::assert_no_internal_overlap(out);
   for (const Tensor& t : list) at::assert_no_overlap(out, t);
   const Tensor joined = engine::cat(list, dim);
+  check_same_device(std::array{&out}, joined.device());
   TORCH_CHECK_TYPE(c10::canCast(joined.scalar_type(), out.scalar_type()),
                    "torch.cat(): input types can't be cast to the desired output type ",
                    out.scalar_type());

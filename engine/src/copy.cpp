@@ -1,9 +1,10 @@
-// spyre/engine/copy.cpp — every copy is one of three: up, down, across.
+// spyre/engine/copy.cpp — every copy is one of four: up, down, across a card, from card to card.
 //
 // Transfers move dense bytes of one type. Type conversion and conjugation happen on the CPU side of a transfer, so that
 // they give the CPU's bits; other layouts are gathered and scattered on the device by a recorded copy. Across the
 // device, types without a native form travel as others of their size, whose bits stay whatever the numerics, or are
-// converted by a library operation.
+// converted by a library operation. From card to card go dense bytes as well; what is more than that happens across
+// one of the two cards.
 #include "spyre/engine/copy.h"
 
 #include <ATen/Dispatch_v2.h>
@@ -22,6 +23,7 @@
 #include "spyre/engine/pinned_memory.h"
 #include "spyre/engine/recorder.h"
 #include "spyre/engine/runtime.h"
+#include "spyre/engine/shape_rules.h"
 #include "spyre/engine/source.h"
 #include "spyre/engine/storage.h"
 #include "spyre/engine/tensor.h"
@@ -91,17 +93,63 @@ at::Tensor dense(const at::Tensor& tensor) {
   return copy;
 }
 
+bool may_transfer_directly(const at::Tensor& host, const at::Tensor& device) {
+  return host.scalar_type() == device.scalar_type() && same_bits(host, device) &&
+         same_layout(host, device);
+}
+
+/// As TensorIterator says it.
+at::Tensor broadcast_to(const at::Tensor& source, const at::Tensor& target) {
+  if (source.sizes() == target.sizes()) return source;
+  const auto shape = at::infer_size_dimvector(target.sizes(), source.sizes());
+  TORCH_CHECK(target.sizes() == c10::IntArrayRef(shape), "output with shape ", target.sizes(),
+              " doesn't match the broadcast shape ", c10::IntArrayRef(shape));
+  return source.expand(target.sizes());
+}
+
+/// A dense tensor of these sizes on `device`, of the type and the bits of `like`.
+at::Tensor dense_like(const at::Tensor& like, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                      c10::Device device) {
+  at::Tensor tensor = empty_strided(sizes, strides, like.scalar_type(), device);
+  tensor._set_conj(like.is_conj());
+  tensor._set_neg(like.is_neg());
+  return tensor;
+}
+
+/// Whether its elements are one range of the bytes that its buffer holds.
+bool is_one_range(const at::Tensor& tensor) {
+  return tensor.is_non_overlapping_and_dense() && !buffer_of(tensor).is_tiled();
+}
+
+/// What is sent lands in the target itself, or beside it if it is to be broadcast, widened or scattered there.
+at::Tensor landing_for(const at::Tensor& source, const at::Tensor& target) {
+  if (source.sizes() == target.sizes() && target.itemsize() <= source.itemsize() &&
+      is_one_range(target))
+    return target;
+  const at::Tensor& narrow = target.itemsize() <= source.itemsize() ? target : source;
+  return dense_like(narrow, source.sizes(), as_array(contiguous_strides(dims_of(source.sizes()))),
+                    target.device());
+}
+
+void copy_to_peer(const at::Tensor& source, const at::Tensor& target) {
+  const at::Tensor landing = landing_for(source, target);
+  at::Tensor sent = source;
+  if (!may_transfer_directly(source, landing) || !is_one_range(source)) {
+    sent = dense_like(landing, landing.sizes(), landing.strides(), source.device());
+    copy_across(source, sent);
+  }
+  lazy_device(sent).copy_to_peer(current_stream(sent.device()), {buffer_of(sent), offset_of(sent)},
+                                 current_stream(landing.device()),
+                                 {buffer_of(landing), offset_of(landing)}, {landing.nbytes()});
+  if (!landing.is_same(target)) copy_across(broadcast_to(landing, target), target);
+}
+
 at::Tensor host_tensor_like(const at::Tensor& tensor) {
   at::Tensor host =
       at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
   host._set_conj(tensor.is_conj());
   host._set_neg(tensor.is_neg());
   return host;
-}
-
-bool may_transfer_directly(const at::Tensor& host, const at::Tensor& device) {
-  return host.scalar_type() == device.scalar_type() && same_bits(host, device) &&
-         same_layout(host, device);
 }
 
 void upload(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
@@ -147,15 +195,6 @@ void copy_down(const at::Tensor& source, const at::Tensor& target, bool non_bloc
   target.copy_(landed);
 }
 
-/// As TensorIterator says it.
-at::Tensor broadcast_to(const at::Tensor& source, const at::Tensor& target) {
-  if (source.sizes() == target.sizes()) return source;
-  const auto shape = at::infer_size_dimvector(target.sizes(), source.sizes());
-  TORCH_CHECK(target.sizes() == c10::IntArrayRef(shape), "output with shape ", target.sizes(),
-              " doesn't match the broadcast shape ", c10::IntArrayRef(shape));
-  return source.expand(target.sizes());
-}
-
 /// True if both are the same elements in the same places: such a copy does nothing, as on CPU.
 bool is_same_view(const at::Tensor& a, const at::Tensor& b) {
   return a.is_alias_of(b) && a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
@@ -172,7 +211,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool no
   if (!target.is_privateuseone()) copy_down(from, target, non_blocking);
   else if (!from.is_privateuseone()) copy_up(from, target, non_blocking);
   else if (from.device() == target.device()) copy_across(from, target);
-  else copy_up(host_copy(from), target, false);
+  else copy_to_peer(source, target);
   return target;
 }
 
@@ -208,12 +247,12 @@ at::Tensor host_copy(const at::Tensor& tensor) {
   return host;
 }
 
-void copy_bytes(lazy::Buffer& source, lazy::Buffer& target, Bytes length) {
+void copy_bytes(c10::Device device, lazy::Buffer& source, lazy::Buffer& target, Bytes length) {
   const std::int64_t count = static_cast<std::int64_t>(length.count), stride = 1;
   const lazy::Input input =
       lazy::Input::of({.buffer = &source, .dtype = DType::U8, .strides = {&stride, 1}});
   source.device().record(
-      current_stream(c10::Device(c10::DeviceType::PrivateUse1)),
+      current_stream(device),
       lazy::Pointwise{.op = words().copy,
                       .compute = DType::U8,
                       .result = DType::U8,

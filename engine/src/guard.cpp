@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kMaxDevices = 64;
 
 struct Current {
-  c10::DeviceIndex device = 0;
+  static constexpr c10::DeviceIndex kNotChosen = -1;
+  c10::DeviceIndex device = kNotChosen;
   bool keeps_backward =
       false;  // see keep_backward_here(): settled before the thread's first operation
   std::array<StreamId, kMaxDevices> streams{};  // recorded on; 0: the default stream
@@ -34,7 +35,7 @@ void check_index(c10::DeviceIndex index) {
 c10::Device device_at(c10::DeviceIndex index) { return {c10::DeviceType::PrivateUse1, index}; }
 
 c10::DeviceIndex index_of(c10::Device device) {
-  return device.has_index() ? device.index() : current.device;
+  return device.has_index() ? device.index() : current_device();
 }
 
 c10::Stream as_torch(c10::DeviceIndex device, StreamId stream) {
@@ -56,10 +57,10 @@ c10::DeviceCapability capability() {
 class Guard final : public c10::impl::DeviceGuardImplInterface {
  public:
   c10::DeviceType type() const override { return c10::DeviceType::PrivateUse1; }
-  c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
+  c10::DeviceIndex deviceCount() const noexcept override { return device_count_or_none(); }
   c10::DeviceCapability getDeviceCapability(c10::Device) const override { return capability(); }
 
-  c10::Device getDevice() const override { return device_at(current.device); }
+  c10::Device getDevice() const override { return device_at(current_device()); }
   void setDevice(c10::Device device) const override { exchange_device(index_of(device)); }
   c10::Device exchangeDevice(c10::Device device) const override {
     return device_at(exchange_device(index_of(device)));
@@ -123,11 +124,15 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
 
 }  // namespace
 
-c10::DeviceIndex current_device() noexcept { return current.device; }
+c10::DeviceIndex current_device() noexcept {
+  return current.device == Current::kNotChosen ? first_device() : current.device;
+}
 
 c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
   check_index(index);
-  return std::exchange(current.device, index);
+  const c10::DeviceIndex before = current_device();
+  current.device = index;
+  return before;
 }
 
 StreamId current_stream_on(c10::DeviceIndex device) noexcept {

@@ -14,11 +14,11 @@ namespace {
 class Hooks final : public at::PrivateUse1HooksInterface {
  public:
   bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return device_count() > 0; }
+  bool isAvailable() const override { return device_count_or_none() > 0; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return Runtime::running() != nullptr; }
   void init() const override {}  // the runtime starts at first use
 
-  c10::DeviceIndex deviceCount() const override { return device_count(); }
+  c10::DeviceIndex deviceCount() const override { return device_count_or_none(); }
   c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
   void setCurrentDevice(c10::DeviceIndex device) const override { exchange_device(device); }
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {

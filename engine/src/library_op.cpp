@@ -11,6 +11,7 @@
 #include "spyre/base/error.h"
 #include "spyre/base/matrix_error.h"
 #include "spyre/engine/card_numbers.h"
+#include "spyre/engine/shape_rules.h"
 #include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
 
@@ -92,6 +93,9 @@ void with_host_tensors(std::span<const kernels::DeviceView> views,
 
 void record_library_call(lazy::Library call, TensorArguments inputs, TensorArguments outputs) {
   if (std::ranges::all_of(outputs, [](const at::Tensor* t) { return t->numel() == 0; })) return;
+  const at::Tensor& first = *outputs.front();
+  check_same_device(inputs, first.device());
+  check_same_device(outputs, first.device());
   const auto operands = [](TensorArguments tensors) {
     c10::SmallVector<lazy::LibraryOperand, 8> list;
     for (const at::Tensor* t : tensors) list.push_back(operand_of(*t));
@@ -101,7 +105,6 @@ void record_library_call(lazy::Library call, TensorArguments inputs, TensorArgum
   call.inputs = {in.data(), in.size()};
   call.outputs = {out.data(), out.size()};
   call.source = recorded_source(call.may_fault);
-  const at::Tensor& first = *outputs.front();
   lazy_device(first).record(current_stream(first.device()), call);
   for (const at::Tensor* output : outputs) round_to_card(*output);
 }

@@ -16,6 +16,7 @@
 #include "spyre/engine/iota.h"
 #include "spyre/engine/operators.h"
 #include "spyre/engine/recorder.h"
+#include "spyre/engine/shape_rules.h"
 #include "spyre/engine/tensor.h"
 #include "unit_range.h"
 
@@ -135,6 +136,7 @@ Tensor& bernoulli_each(Tensor& self, const Tensor& p, Generator generator) {
 }
 
 Tensor& bernoulli_out(const Tensor& p, Generator generator, Tensor& out) {
+  check_same_device(std::array{&out}, p.device());
   out.resize_(p.sizes());
   return bernoulli_each(out, p, generator);
 }

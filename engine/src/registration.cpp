@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <unordered_map>
 
@@ -114,6 +115,7 @@ struct OutByCopy final : c10::OperatorKernel {
   }
 
   static void store(const at::Tensor& result, const at::Tensor& out) {
+    check_same_device(std::array{&out}, result.device());
     resize_output(out, dims_of(result.sizes()), dims_of(result.strides()));
     out.copy_(result);
   }

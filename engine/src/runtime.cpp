@@ -23,10 +23,12 @@ std::atomic<bool> bad_fork = false;
 
 std::atomic<Runtime*> Runtime::instance_ = nullptr;
 
-DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings)
+DeviceEntry::DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings,
+                         std::shared_ptr<const device_sim::ModelledHost> host)
     : index(which),
-      device(device_sim::device_spec_from_environment(), settings),
+      device(device_sim::device_spec_from_environment(), settings, std::move(host)),
       capacity(device.card().memory_stats().capacity),
+      addresses(visible_cards().count()),
       streams(device) {
   device.set_source_text(&describe_source);
   device.set_memory_pressure(&let_go_of_tensors);
@@ -38,8 +40,9 @@ Runtime::Runtime(const lazy::Settings& settings)
     : isa_(settings.isa),
       numerics_(settings.numerics),
       fallback_policy_(fallback_policy_from_environment()) {
+  const auto host = std::make_shared<const device_sim::ModelledHost>();
   for (c10::DeviceIndex i = 0; i < device_count(); ++i)
-    devices_.push_back(std::make_unique<DeviceEntry>(i, settings));
+    devices_.push_back(std::make_unique<DeviceEntry>(i, settings, host));
   publish_meters();
   if (profiling()) record_activities();
 }
@@ -108,6 +111,12 @@ void Runtime::configure(const lazy::Settings& settings) {
 }
 
 bool Runtime::models_time() const { return devices_.front()->device.card().models_time(); }
+
+Bytes Runtime::empty_caches() {
+  Bytes given_back;
+  for (const auto& entry : devices_) given_back += entry->device.empty_cache();
+  return given_back;
+}
 
 void Runtime::record_activities() {
   if (!models_time()) return;

@@ -94,7 +94,8 @@ void resize_storage(c10::StorageImpl& storage, Bytes size) {
   TORCH_CHECK(storage.resizable(), "Trying to resize storage that is not resizable");
   c10::DataPtr memory = new_memory(size, storage.device().index());
   const Bytes kept = std::min(size, Bytes{storage.nbytes()});
-  if (kept.count != 0) copy_bytes(buffer_behind(storage.data_ptr()), buffer_behind(memory), kept);
+  if (kept.count != 0)
+    copy_bytes(storage.device(), buffer_behind(storage.data_ptr()), buffer_behind(memory), kept);
   storage.set_data_ptr_noswap(std::move(memory));
   storage.set_nbytes(size.count);
 }

@@ -52,9 +52,10 @@ void record_event(void** event, const c10::Stream& stream, bool timed) {
 void block_on_event(void* event, const c10::Stream& stream) {
   if (event == nullptr) return;
   const Event& recorded = behind(event);
-  if (recorded.device != stream.device_index())
-    return card_of(recorded).synchronize(recorded.point);
-  lazy_device(stream.device()).wait_event(stream_of(stream), recorded.point);
+  lazy::Device& waiting = lazy_device(stream.device());
+  if (recorded.device == stream.device_index())
+    waiting.wait_event(stream_of(stream), recorded.point);
+  else waiting.wait_event(stream_of(stream), card_of(recorded), recorded.point);
 }
 
 bool event_reached(void* event) {

@@ -23,8 +23,9 @@ bool is_empty(std::span<const std::int64_t> sizes) {
 
 }  // namespace
 
-Device::Device(device_sim::DeviceSpec spec, Settings settings)
-    : state_(std::make_unique<State>(*this, std::move(spec), settings)) {}
+Device::Device(device_sim::DeviceSpec spec, Settings settings,
+               std::shared_ptr<const device_sim::ModelledHost> host)
+    : state_(std::make_unique<State>(*this, std::move(spec), std::move(host), settings)) {}
 
 Device::~Device() = default;
 

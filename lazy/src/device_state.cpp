@@ -25,6 +25,7 @@ Urgency urgency_of(FlushReason reason) {
     case FlushReason::Event:
     case FlushReason::CrossStream:
     case FlushReason::HostToDevice:
+    case FlushReason::DeviceToDevice:
     case FlushReason::MemoryPressure: return Urgency::Background;
     default: return Urgency::Waited;
   }
@@ -55,8 +56,9 @@ std::shared_ptr<const void> retain(Buffer& buffer) {
   return {static_cast<const void*>(&buffer), [&buffer](const void*) { buffer.drop_reference(); }};
 }
 
-Device::State::State(Device& device, device_sim::DeviceSpec spec, const Settings& settings)
-    : card(std::move(spec)), buffers(device), planner(settings, card.spec()) {
+Device::State::State(Device& device, device_sim::DeviceSpec spec,
+                     std::shared_ptr<const device_sim::ModelledHost> host, const Settings& settings)
+    : card(std::move(spec), std::move(host)), buffers(device), planner(settings, card.spec()) {
   const Lock lock(mutex);
   add_stream(StreamId{0});
 }

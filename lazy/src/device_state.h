@@ -20,7 +20,8 @@ namespace spyre::lazy {
 /// Members end in reverse order: streams give their memory back while the card still exists.
 /// Internally synchronized.
 struct Device::State {
-  State(Device& device, device_sim::DeviceSpec spec, const Settings& settings);
+  State(Device& device, device_sim::DeviceSpec spec,
+        std::shared_ptr<const device_sim::ModelledHost> host, const Settings& settings);
   ~State();
 
   void add_stream(StreamId id) SPYRE_REQUIRES(mutex);

@@ -50,6 +50,11 @@ struct StreamState {
   }
   /// When the transfer that used the next transfer's place is done.
   device_sim::TimelinePoint& oldest_transfer() { return transfers[transfer_count % kTransfers]; }
+  /// In that place, which is free.
+  void add_transfer(device_sim::TimelinePoint point) {
+    oldest_transfer() = point;
+    ++transfer_count;
+  }
 
   StreamFaults faults;
   std::atomic<std::uint64_t> awaited{0};  // sequence of the latest point that was waited for

@@ -75,6 +75,17 @@ void Device::wait_event(StreamId stream, TimelinePoint point) {
   d.card.wait_for(stream, point);
 }
 
+void Device::wait_event(StreamId stream, Device& peer, TimelinePoint point) {
+  State &d = *state_, &p = *peer.state_;
+  {
+    const Lock lock(p.mutex);
+    if (p.card_stream(point.stream).has_awaited(point)) return;
+  }
+  Lock lock(d.mutex);
+  d.flush(lock, d.card_stream(stream), FlushReason::Event, Urgency::Background);
+  d.card.wait_for(stream, device_sim::PeerPoint{&p.card, point});
+}
+
 bool Device::reached(TimelinePoint point) const { return state_->card.reached(point); }
 
 void Device::synchronize(TimelinePoint point) {

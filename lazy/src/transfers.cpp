@@ -71,8 +71,7 @@ TimelinePoint Device::State::enqueue_transfer(Lock& lock, StreamState& s, Operat
                                               Urgency urgency) {
   while (!s.has_awaited(s.oldest_transfer())) await_unless_awaited(lock, s, s.oldest_transfer());
   const TimelinePoint point = card.enqueue(s.id(), std::move(operation), urgency);
-  s.oldest_transfer() = point;
-  ++s.transfer_count;
+  s.add_transfer(point);
   return point;
 }
 

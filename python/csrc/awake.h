@@ -7,14 +7,18 @@
 
 #include <memory>
 
+#include "spyre/engine/device_count.h"
+
 namespace libkineto {
 class IActivityProfiler;
 }
 
 namespace spyre::python {
 
-/// All null until _C is loaded; then set once. Written and first read under the GIL.
+/// All null but the first until _C is loaded; then set once. Written and first read under the GIL.
 struct Awake {
+  /// The other way round: what the light module has read, or will.
+  const VisibleCards& (*visible_cards)() = &engine::visible_cards;
   const at::PrivateUse1HooksInterface* hooks = nullptr;
   const c10::impl::DeviceGuardImplInterface* guard = nullptr;
   c10::DeviceAllocator* allocator = nullptr;

@@ -41,7 +41,7 @@ py::object layout_name(const std::string& name) {
 void bind_layouts(py::module_& module) {
   module.def("__getattr__", &layout_name);
   module.def("empty_with_layout", &empty_with_layout, py::arg("size"), py::arg("dtype"),
-             py::arg("layout"), py::arg("device") = 0,
+             py::arg("layout"), py::arg("device") = -1,
              "A new tensor that the card keeps in a layout.");
   module.def("kept_layout", &kept_layout, py::arg("tensor"),
              "The layout that was chosen for a tensor's storage, or None.");

@@ -61,10 +61,12 @@ void drain_at_exit() {
 
 std::uint64_t empty_cache() {
   Runtime* runtime = Runtime::running();
-  return runtime != nullptr ? runtime->device(-1).empty_cache().count : 0;
+  return runtime != nullptr ? runtime->empty_caches().count : 0;
 }
 
-void set_hash_mask(unsigned bits) { Runtime::get().device(-1).set_hash_mask(bits); }
+void set_hash_mask(unsigned bits) {
+  for (const auto& entry : Runtime::get().entries()) entry->device.set_hash_mask(bits);
+}
 
 int stream_priority(c10::DeviceIndex device, std::uint32_t stream) {
   return stream == 0 ? engine::StreamPool::kNormal
@@ -89,8 +91,8 @@ double milliseconds(std::uintptr_t first, std::uintptr_t second) {
   return between(reinterpret_cast<void*>(first), reinterpret_cast<void*>(second));
 }
 
-py::dict memory() {
-  const auto stats = Runtime::get().device(-1).card().memory_stats();
+py::dict memory(c10::DeviceIndex device) {
+  const auto stats = Runtime::get().device(device).card().memory_stats();
   py::dict result;
   result["capacity"] = stats.capacity.count;
   result["allocated"] = stats.allocated.count;
@@ -118,7 +120,7 @@ void bind_runtime(py::module_& module) {
   module.def("synchronize", &synchronize, Released(), "Waits for all work of a device.");
   module.def("drain_at_exit", &drain_at_exit, Released());
   module.def("empty_cache", &empty_cache, Released(),
-             "Drops cached plans, kernels and free memory; bytes given back.");
+             "Drops every card's cached plans, kernels and free memory; bytes given back.");
   module.def("is_capturing", &engine::is_capturing,
              "Whether the thread's work on a device becomes part of a graph.");
   module.def("stream_priority", &stream_priority);
@@ -130,7 +132,8 @@ void bind_runtime(py::module_& module) {
              Released(), "Modelled time between two events, by their event_id.");
   module.def("wall_milliseconds", &milliseconds<&engine::wall_milliseconds_between>, Released(),
              "The same in this host's time.");
-  module.def("device_memory", &memory, "The card's own account of its memory.");
+  module.def("device_memory", &memory, py::arg("device") = -1,
+             "The card's own account of its memory.");
   module.def("_set_hash_mask", &set_hash_mask, Released(),
              "For tests: keeps only some bits of plan and kernel hashes.");
 }

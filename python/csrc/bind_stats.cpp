@@ -61,6 +61,8 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
   result["fallbacks"] = fallbacks;
   result["bytes_h2d"] = stats.card.bytes_h2d;
   result["bytes_d2h"] = stats.card.bytes_d2h;
+  result["bytes_from_peers"] = stats.card.bytes_from_peers;
+  result["bytes_to_peers"] = stats.card.bytes_to_peers;
   result["computes"] = stats.card.computes;
   result["transfers"] = stats.card.transfers;
   result["callbacks"] = stats.card.callbacks;
@@ -69,25 +71,26 @@ py::dict as_dict(const lazy::Stats& stats, const engine::FallbackCounts& host) {
 }
 
 /// All zeros if nothing has started: asking does not start it.
-py::dict stats() {
+py::dict stats(c10::DeviceIndex device) {
   Runtime* runtime = Runtime::running();
   if (runtime == nullptr) return as_dict({}, {});
-  return as_dict(runtime->device(-1).stats(), runtime->fallbacks().counts());
+  return as_dict(runtime->device(device).stats(), runtime->fallbacks().counts());
 }
 
 void reset_stats() {
   Runtime* runtime = Runtime::running();
   if (runtime == nullptr) return;
-  runtime->device(-1).reset_stats();
+  for (const auto& entry : runtime->entries()) entry->device.reset_stats();
   runtime->fallbacks().reset();
 }
 
 }  // namespace
 
 void bind_stats(py::module_& module) {
-  module.def("stats", &stats, "Counters of the current device since start or reset_stats().");
+  module.def("stats", &stats, py::arg("device") = -1,
+             "Counters of a device since start or reset_stats().");
   module.def("reset_stats", &reset_stats, Released(),
-             "Sets the counters to zero; caches keep their entries.");
+             "Sets the counters of every device to zero; caches keep their entries.");
 }
 
 }  // namespace spyre::python

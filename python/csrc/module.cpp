@@ -22,7 +22,9 @@ void take_over() {
   c10::impl::DeviceGuardImplRegistrar(kSpyre, &engine::device_guard());
   c10::SetAllocator(kSpyre, &engine::device_allocator(), kAboveDormant);
   at::setHostAllocator(kSpyre, &engine::pinned_allocator());
-  *awake = {.hooks = &engine::hooks(),
+  engine::set_visible_cards(awake->visible_cards);
+  *awake = {.visible_cards = awake->visible_cards,
+            .hooks = &engine::hooks(),
             .guard = &engine::device_guard(),
             .allocator = &engine::device_allocator(),
             .profiler = &engine::activity_profiler(),

@@ -9,6 +9,7 @@ from typing_extensions import Buffer
 
 awake: object
 
+def card_numbers() -> list[int]: ...
 def device_count() -> int: ...
 
 class DataFormats(Enum):

@@ -11,7 +11,7 @@ import torch
 
 from . import graphs, memory, random, streams
 from ._engine import DeviceLike, device_index, engine
-from ._hooks import device_count
+from ._hooks import card_numbers, device_count
 from .config import config
 from .diagnostics import get_diagnostic_report
 from .explain import explain
@@ -268,6 +268,7 @@ class DeviceProperties:
     scratchpad_bytes: int
     major: int
     minor: int
+    card: int = 0  # its number in the machine
 
 
 _NAME = "IBM Spyre (simulated)"
@@ -286,6 +287,7 @@ def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
         scratchpad_bytes=spec["scratchpad"],
         major=_CAPABILITY[0],
         minor=_CAPABILITY[1],
+        card=card_numbers()[index],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ._engine import engine
+from ._engine import DeviceLike, device_index, engine
 from .report_page import page
 
 __all__ = ["Report", "report", "what_if"]
@@ -44,13 +44,14 @@ class Report(dict[str, Any]):
         ]
 
 
-def report(what_if: dict[str, Any] | None = None) -> Report:
-    """Where the modelled time of what timeline() has recorded went: pipelines, kernels, roofline.
+def report(what_if: dict[str, Any] | None = None, device: DeviceLike = None) -> Report:
+    """Where the modelled time of what timeline() has recorded of a card went: pipelines, kernels, roofline.
 
     With `what_if`, fields of another card ({"cores": 16}, {"profile": "datasheet"}), the same run is priced on that
     card; nothing runs again.
     """
-    return Report(json.loads(engine().report_json(json.dumps(what_if) if what_if else "")))
+    card = json.dumps(what_if) if what_if else ""
+    return Report(json.loads(engine().report_json(card, device_index(device))))
 
 
 def what_if(**card: Any) -> Report:

@@ -14,14 +14,14 @@ __all__ = ["register_sharing"]
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def _to_card(host: torch.UntypedStorage) -> torch.UntypedStorage:
-    return torch.UntypedStorage(host.nbytes(), device="spyre").copy_(host)
+def _to_card(host: torch.UntypedStorage, device: str) -> torch.UntypedStorage:
+    return torch.UntypedStorage(host.nbytes(), device=device).copy_(host)
 
 
 def _reduce(storage: torch.UntypedStorage) -> Reduced:
     """A copy in the memory that processes share, and how the other one puts it on its card."""
     if storage.device.type == "spyre":
-        return _to_card, (storage.cpu(),)
+        return _to_card, (storage.cpu(), str(storage.device))
     reduced: Reduced = reduce_storage(storage)
     return reduced
 

@@ -125,34 +125,37 @@ def host_compute_stream_by_id(stream_id: int, device: DeviceLike = None) -> Stre
 
 
 def set_current_stream(stream: torch.Stream) -> Stream:
-    """Makes a stream the thread's current one on its device; the one before."""
+    """Makes a stream the thread's current one on its device, and the device the current one; the stream before."""
     previous = current_stream(stream.device)
     set_stream(stream)
     return previous
 
 
 def set_stream(stream: torch.Stream | None) -> None:
-    """Makes a stream the thread's current one on its device."""
+    """Makes a stream the thread's current one on its device, and the device the current one."""
     if stream is not None:
         torch.accelerator.set_stream(stream)
+        engine().exchange_device(stream.device_index)
 
 
 class StreamContext:
-    """Context manager: another current stream inside; None changes nothing."""
+    """Context manager: another current stream inside, and its device; None changes nothing."""
 
     def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
-        self._previous: list[Stream] = []
+        self._previous: list[tuple[int, Stream]] = []
 
     def __enter__(self) -> torch.Stream | None:
         if self.stream is not None:
-            self._previous.append(current_stream(self.stream.device))
+            self._previous.append((int(engine().current_device()), current_stream(self.stream.device)))
             set_stream(self.stream)
         return self.stream
 
     def __exit__(self, *exception: object) -> None:
         if self.stream is not None:
-            set_stream(self._previous.pop())
+            device, stream = self._previous.pop()
+            set_stream(stream)
+            engine().exchange_device(device)
 
 
 def stream(stream: torch.Stream | None) -> StreamContext:

@@ -17,16 +17,14 @@ def clock_rate(device: DeviceLike = None) -> int:
 
 def utilization(device: DeviceLike = None) -> int:
     """Percent of the modelled time in which a kernel ran, over what timeline() has recorded; 0 if nothing is."""
-    device_index(device)
-    run = report()
+    run = report(device=device)
     busy = run["pipelines"].get("COMPUTE", {}).get("busy_us", 0.0)
     return round(100 * busy / run["modelled_us"]) if run["modelled_us"] else 0
 
 
 def power_draw(device: DeviceLike = None) -> int:
     """Mean modelled power in milliwatts over what timeline() has recorded; an idle card's if nothing is."""
-    device_index(device)
-    run, card = report(), device_spec()
+    run, card = report(device=device), device_spec()
     if not run["modelled_us"]:
         return round(1000 * card["idle_watts"])
     return round(1000 * min(run["energy"]["joules"] / (run["modelled_us"] * 1e-6), card["cap_watts"]))

@@ -58,6 +58,13 @@ def test_card_numerics_cost_half_a_digit():
     assert errors["float32"][1] == errors["float32"][0]
 
 
+def test_two_cards_train_as_one():
+    done = run_example("two_cards")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the same bits as on one card" in done.stdout
+    assert "40 copies between the cards" in done.stdout  # a step has two: activations there, gradients back
+
+
 def test_replayed_steps_have_the_bits_of_recorded_ones():
     done = run_example("graph_replay")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -14,18 +14,20 @@ namespace {
 
 constexpr c10::DeviceType kSpyre = c10::DeviceType::PrivateUse1;
 
-bool is_first(c10::Device device) { return device.index() <= 0; }
-c10::Device first_device() { return {kSpyre, 0}; }
+c10::Device first_device() { return {kSpyre, engine::first_device()}; }
+bool is_first(c10::Device device) {
+  return !device.has_index() || device.index() == first_device().index();
+}
 
 class DormantHooks final : public at::PrivateUse1HooksInterface {
  public:
   bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return engine::device_count() > 0; }
+  bool isAvailable() const override { return engine::device_count_or_none() > 0; }
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
     return awake().hooks != nullptr && awake().hooks->hasPrimaryContext(device);
   }
   void init() const override { wake(); }
-  c10::DeviceIndex deviceCount() const override { return engine::device_count(); }
+  c10::DeviceIndex deviceCount() const override { return engine::device_count_or_none(); }
   c10::DeviceIndex getCurrentDevice() const override { return wake().hooks->getCurrentDevice(); }
   void setCurrentDevice(c10::DeviceIndex device) const override {
     wake().hooks->setCurrentDevice(device);
@@ -60,7 +62,7 @@ class DormantHooks final : public at::PrivateUse1HooksInterface {
 class DormantGuard final : public c10::impl::DeviceGuardImplInterface {
  public:
   c10::DeviceType type() const override { return kSpyre; }
-  c10::DeviceIndex deviceCount() const noexcept override { return engine::device_count(); }
+  c10::DeviceIndex deviceCount() const noexcept override { return engine::device_count_or_none(); }
   c10::Device getDevice() const override {
     return is_awake() ? awake().guard->getDevice() : first_device();
   }

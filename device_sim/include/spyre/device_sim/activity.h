@@ -14,7 +14,16 @@ namespace spyre::device_sim {
 /// One operation, or one wait of this host. Modelled times are the card's, wall times are those of
 /// the call that submitted or waited. A value.
 struct Activity {
-  enum class Kind : std::uint8_t { HostToDevice, DeviceToHost, Kernel, Fill, Callback, Wait };
+  enum class Kind : std::uint8_t {
+    HostToDevice,
+    DeviceToHost,
+    Kernel,
+    Fill,
+    Callback,
+    Wait,
+    Send,
+    Receive
+  };
   using Time = std::chrono::steady_clock::time_point;
 
   Kind kind{};

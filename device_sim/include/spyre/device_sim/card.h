@@ -13,12 +13,14 @@
 #include "spyre/device_sim/device_spec.h"
 #include "spyre/device_sim/memory.h"
 #include "spyre/device_sim/meters.h"
+#include "spyre/device_sim/modelled_host.h"
 #include "spyre/device_sim/operation.h"
 
 namespace spyre::device_sim {
 
 struct CardCounters {
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0;
+  std::uint64_t bytes_from_peers = 0, bytes_to_peers = 0;
   std::uint64_t computes = 0, transfers = 0, callbacks = 0;
   std::uint64_t modelled_picoseconds = 0;  // when the last finished operation ends
 };
@@ -46,7 +48,8 @@ struct TraceOptions {
 /// callback, and end with the card, which first drains its queues.
 class Card {
  public:
-  explicit Card(DeviceSpec spec);
+  /// Cards of one machine have one host.
+  explicit Card(DeviceSpec spec, std::shared_ptr<const ModelledHost> host = nullptr);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
@@ -89,6 +92,8 @@ class Card {
   /// Later operations of `stream` start after `point` is reached. If the point's stream is faulted
   /// then, so is this one.
   void wait_for(StreamId stream, TimelinePoint point);
+  /// The same for a point of another card, whose waits lead to earlier submissions only as well.
+  void wait_for(StreamId stream, PeerPoint point);
   TimelinePoint last_point(StreamId stream) const;
   // Capture. Operations of a captured stream are kept instead of run; their points are reached at
   // once. It must not be waited for, nor wait for others.
@@ -107,6 +112,8 @@ class Card {
   /// where wall time decides whether to call.
   void drain(TimelinePoint point);
   void drain_all();
+  /// For another card's operation: drains, and throws the fault that the point's stream had by then.
+  void drain_for_peer(TimelinePoint point);
 
   /// The first fault since the last take, and forgets it: the stream is usable again. After a fault
   /// the stream's later operations are skipped until it is taken.

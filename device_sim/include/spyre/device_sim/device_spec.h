@@ -26,7 +26,8 @@ struct DeviceSpec {
 
   // Device memory. The address space has `regions` regions of `region_span`, the last one for
   // programs; `capacity` says how much of the others is backed by host RAM.
-  Bytes capacity = {};       // 0: half of this machine's memory
+  Bytes capacity = {};       // 0: an equal share of half of this machine's memory
+  int machine_cards = 1;     // that share it: AIU_WORLD_SIZE
   int regions = 8;           // fewer are used if they would be smaller than min_region
   Bytes min_region = 8_GiB;  // a tensor lies in one region, so regions stay large
   Bytes region_span = 16_GiB;
@@ -58,6 +59,8 @@ struct DeviceSpec {
 
   double h2d_gb_per_s = 30, d2h_gb_per_s = 40;
   std::uint64_t h2d_setup_ps = 3'000'000, d2h_setup_ps = 2'000'000;
+  double peer_gb_per_s = 20;  // between cards: each direction, the slower side's
+  std::uint64_t peer_setup_ps = 10'000'000;
   double convert_gb_per_s = 7, large_convert_gb_per_s = 3.5;
   Bytes large_conversion = 8_MiB;
   std::uint64_t host_launch_ps = 30'000'000, host_callback_ps = 5'000'000,
@@ -91,7 +94,8 @@ std::string to_json(const DeviceSpec& spec);
 /// messages.
 DeviceSpec with_json_overrides(DeviceSpec base, std::string_view json, std::string_view origin);
 
-/// Defaults overridden by the environment (SENCORES, SPYRE_THREADS, SPYRE_DEVICE_MEMORY,
+/// Defaults overridden by the environment (SENCORES, SPYRE_THREADS, AIU_WORLD_SIZE,
+/// SPYRE_DEVICE_MEMORY,
 /// SPYRE_DEVICE_SPEC=file.json or a profile's name).
 DeviceSpec device_spec_from_environment();
 

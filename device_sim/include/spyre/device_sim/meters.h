@@ -17,6 +17,8 @@ enum class Meter : std::uint8_t {
   BytesWritten,
   BytesToCard,
   BytesToHost,
+  BytesFromPeers,
+  BytesToPeers,
   Kernels,
   Transfers,
   Capacity,
@@ -28,9 +30,10 @@ inline constexpr std::size_t kMeterCount = static_cast<std::size_t>(Meter::Reser
 
 constexpr std::string_view name_of(Meter meter) {
   constexpr std::array<std::string_view, kMeterCount> kNames{
-      "modelled_ps",   "compute_ps",    "matrix_ps",     "macs",    "bytes_read",
-      "bytes_written", "bytes_to_card", "bytes_to_host", "kernels", "transfers",
-      "capacity",      "allocated",     "peak",          "reserved"};
+      "modelled_ps",      "compute_ps",     "matrix_ps",     "macs",
+      "bytes_read",       "bytes_written",  "bytes_to_card", "bytes_to_host",
+      "bytes_from_peers", "bytes_to_peers", "kernels",       "transfers",
+      "capacity",         "allocated",      "peak",          "reserved"};
   return kNames[static_cast<std::size_t>(meter)];
 }
 

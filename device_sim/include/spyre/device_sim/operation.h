@@ -16,6 +16,8 @@
 
 namespace spyre::device_sim {
 
+class Card;
+
 /// A point on a stream's timeline: reached when the stream's operation number `sequence` has
 /// finished.
 struct TimelinePoint {
@@ -112,6 +114,42 @@ struct DeviceToHost {
   std::shared_ptr<const void> keep_alive = {};
   std::vector<Piece> more = {};  // the source goes on here, in this order
 };
+/// A point of another card's timeline. That card outlives whatever waits for it.
+struct PeerPoint {
+  Card* card = nullptr;
+  TimelinePoint point = {};
+};
+/// How fast a card talks to others.
+struct PeerLink {
+  double gb_per_s = 0;
+  std::uint64_t setup_ps = 0;
+};
+// A copy from card to card is three operations, which peer_copy.h submits: the target's card opens
+// its memory, the source's card sends, the target's card has received.
+/// From here on another card may write the piece.
+struct PostReceive {
+  Piece target = {};
+};
+/// Device memory -> another card's memory, once that is open.
+struct Send {
+  Piece source = {};
+  std::byte* target = nullptr;
+  PeerLink to = {};
+  PeerPoint open = {};
+  std::function<void()> arrived =
+      {};  // called when the bytes are there, before the point is reached
+};
+/// The piece has been written: nothing is left to move.
+struct Receive {
+  Piece target = {};
+  PeerLink from = {};
+  PeerPoint sent = {};
+};
+/// The stream goes on when another card has got to a point.
+struct AwaitPeer {
+  PeerPoint point = {};
+};
+
 /// How much a transfer moves.
 Bytes length_of(const HostToDevice& copy);
 Bytes length_of(const DeviceToHost& copy);
@@ -128,9 +166,11 @@ struct HostCallback {
 };
 
 struct Operation {
-  std::variant<HostToDevice, DeviceToHost, Compute, HostCallback> what = {};
+  std::variant<HostToDevice, DeviceToHost, Compute, HostCallback, PostReceive, Send, Receive,
+               AwaitPeer>
+      what = {};
   std::string_view name = {};  // static or owned by what the operation keeps alive
-  Footprint footprint = {};    // H2D and D2H: derived from their pieces if left empty
+  Footprint footprint = {};    // transfers: derived from their pieces if left empty
   Work work = {};
   std::uint64_t correlation = 0;  // the launch that it belongs to
   std::uint32_t source = 0;       // what recorded it, in its submitter's numbers
@@ -142,6 +182,9 @@ struct Operation {
   std::vector<TimelinePoint> after = {};  // and for these, of any stream
   bool chained = false;  // submitted in one call with the one before: costs the host nothing
 };
+
+/// What another card has to get to first; null: nothing.
+const PeerPoint* awaited_peer(const Operation& operation);
 
 /// Lets go of what a finished operation runs and keeps alive. What it says about memory stays.
 void release(Operation& operation);

@@ -18,7 +18,8 @@ class AddressSpace {
   static constexpr Bytes kKept =
       64_KiB;  // above it there may be fewer addresses than buffers that a trace retains
 
-  AddressSpace();
+  /// One of `shares` equal ones.
+  explicit AddressSpace(std::size_t shares = 1);
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;

@@ -12,7 +12,7 @@ void copy_from_host(const at::Tensor& source, const at::Tensor& target);
 /// A CPU tensor with the values, sizes and type of a spyre tensor.
 at::Tensor host_copy(const at::Tensor& tensor);
 
-/// The first `length` bytes, on the device.
-void copy_bytes(lazy::Buffer& source, lazy::Buffer& target, Bytes length);
+/// The first `length` bytes of a buffer of that device, on it.
+void copy_bytes(c10::Device device, lazy::Buffer& source, lazy::Buffer& target, Bytes length);
 
 }  // namespace spyre::engine

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace spyre::engine {
 
 /// What belongs to one card.
 struct DeviceEntry {
-  DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings);
+  DeviceEntry(c10::DeviceIndex which, const lazy::Settings& settings,
+              std::shared_ptr<const device_sim::ModelledHost> host);
   c10::DeviceIndex index;
   lazy::Device device;
   Bytes capacity;
@@ -49,6 +51,8 @@ class Runtime {
   DeviceEntry& entry_holding(std::uintptr_t address);
   bool holds(std::uintptr_t address) const noexcept;
   lazy::Device& device(c10::DeviceIndex index) { return entry(index).device; }
+  /// All, in order of their indexes.
+  std::span<const std::unique_ptr<DeviceEntry>> entries() const { return devices_; }
 
   lazy::Settings settings() const;
   void configure(const lazy::Settings& settings);
@@ -64,6 +68,9 @@ class Runtime {
 
   /// False if SPYRE_CLOCK=off: the cards have no modelled time to record.
   bool models_time() const;
+  /// Of every card; bytes of device memory given back.
+  Bytes empty_caches();
+
   /// For a profiler: from here on every card records what it does, until it is taken. By card.
   void record_activities();
   std::vector<device_sim::ActivityRecord> take_activities();

@@ -65,11 +65,19 @@ struct RandomShift {
   std::uint64_t captured_seed = 0, seed = 0, offset = 0;
 };
 
+/// Bytes of a buffer, from `offset` on.
+struct BufferPart {
+  Buffer& buffer;
+  Bytes offset = {};
+};
+
 /// Operations are recorded into the trace of their stream and run at a flush. Internally
 /// synchronized: one lock per device, held for recording and submission, never while waiting.
 class Device {
  public:
-  Device(device_sim::DeviceSpec spec, Settings settings);
+  /// Devices of one machine have one host.
+  Device(device_sim::DeviceSpec spec, Settings settings,
+         std::shared_ptr<const device_sim::ModelledHost> host = nullptr);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -105,6 +113,11 @@ class Device {
                 FlushReason reason, bool blocking = true,
                 std::shared_ptr<const void> keep_alive = nullptr);
 
+  /// Copies to a buffer of another device, in order on both streams; waits for neither. A fault that
+  /// the source's content depends on goes over to the other stream, and is raised there instead.
+  void copy_to_peer(StreamId stream, BufferPart source, StreamId peer_stream, BufferPart target,
+                    Bytes length);
+
   /// Flushes, waits, gives memory, and returns the host address of the buffer's bytes, for code
   /// that runs on the host (fallback). Valid until the buffer is next used by an operation.
   std::byte* host_address(StreamId stream, Buffer& buffer, FlushReason reason);
@@ -125,6 +138,8 @@ class Device {
   bool faulted() const;
   device_sim::TimelinePoint record_event(StreamId stream);
   void wait_event(StreamId stream, device_sim::TimelinePoint point);
+  /// The same for a point of another device.
+  void wait_event(StreamId stream, Device& peer, device_sim::TimelinePoint point);
   bool reached(device_sim::TimelinePoint point) const;
   /// Waits for a recorded point; raises the fault of its stream.
   void synchronize(device_sim::TimelinePoint point);
@@ -174,6 +189,7 @@ class Device {
   friend class Buffer;
   friend class Trace;
   friend class Images;
+  friend class PeerTransfer;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -9,6 +9,7 @@ enum class FlushReason : std::uint8_t {
   Item,            // a scalar is read (item, bool, printing)
   DeviceToHost,    // a copy to the host
   HostToDevice,    // the host overwrites memory that pending nodes use
+  DeviceToDevice,  // a copy from or to another card
   Synchronize,     // synchronize of a stream or device
   Event,           // an event is recorded
   HostOp,          // an op runs on the host (fallback)

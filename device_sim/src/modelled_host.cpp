@@ -1,0 +1,32 @@
+// spyre/device_sim/modelled_host.cpp — a thread remembers its time on the machine that it used last.
+#include "spyre/device_sim/modelled_host.h"
+
+#include <atomic>
+
+namespace spyre::device_sim {
+namespace {
+
+struct ThreadTime {
+  std::uint64_t machine = 0;  // 0: none yet
+  std::uint64_t picoseconds = 0;
+};
+thread_local ThreadTime thread_time;
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> made{0};
+  return ++made;
+}
+
+}  // namespace
+
+ModelledHost::ModelledHost() : serial_(next_serial()) {}
+
+std::uint64_t ModelledHost::now() const {
+  return thread_time.machine == serial_ ? thread_time.picoseconds : 0;
+}
+
+void ModelledHost::reach(std::uint64_t picoseconds) const {
+  thread_time = {.machine = serial_, .picoseconds = picoseconds};
+}
+
+}  // namespace spyre::device_sim
