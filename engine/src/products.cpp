@@ -196,7 +196,7 @@ bool is_rounded_apart(c10::ScalarType type) {
 /// The result has the operands' type, or float32.
 Tensor matrix_product(const Tensor& a, const Tensor& b, c10::ScalarType type) {
   const std::int64_t m = a.size(0), k = a.size(1), n = b.size(1);
-  if (k == 0) return zeros({m, n}, a);
+  if (m == 0 || k == 0 || n == 0) return zeros({m, n}, a);
   if (is_rounded_apart(type) && tiles(a.scalar_type(), m, k, n))
     return converted(matrix_product(a, b, c10::kFloat), *native_type(type));
   if (tiles(a.scalar_type(), m, k, n)) {

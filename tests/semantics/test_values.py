@@ -305,3 +305,12 @@ def ways_to_mix(f: torch.Tensor, x: torch.Tensor) -> dict:
 
 KINDS = [*[1] * 5, "dim", 1, 1, *[2] * 8, "where", 3, 3, 3, "fill", "dim", 2, "list"]
 ARGUMENTS = {call: (lambda f, x, kind=kind: ways_to_mix(f, x)[kind]) for call, kind in zip(CALLS, KINDS, strict=True)}
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_products_without_elements(dtype):
+    def program(device):
+        x = torch.ones(0, 3, dtype=dtype, device=device)
+        return x @ x.mT, x.mT @ x, torch.ones(2, 3, dtype=dtype, device=device) @ x.mT
+
+    same(program)
