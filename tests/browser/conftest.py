@@ -44,6 +44,7 @@ def ask(chromium: str, tmp_path: Path) -> Ask:
             "--headless",
             "--no-sandbox",  # which root cannot have
             "--disable-gpu",
+            "--disable-dev-shm-usage",  # containers give little of it
             "--host-resolver-rules=MAP * ~NOTFOUND",  # whatever a page would load is missing
             f"--user-data-dir={tmp_path / 'profile'}",
             f"--window-size={width},900",
