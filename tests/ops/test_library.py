@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch_spyre
 from torch.nn import functional as F
 
 from .compare import compare_gradients, compare_with_cpu, same_error, sample
@@ -239,37 +238,6 @@ def test_ranks_above_the_device_s_run_on_the_host() -> None:
     x = sample((1,) * 12 + (4,), torch.float32)
     compare_with_cpu(lambda x: x.cumsum(12), x, host=["aten::cumsum.out", "aten::cumsum"])
     compare_with_cpu(lambda x: x.sort(12), x, host=["aten::sort.stable"])
-
-
-def operators_run(call: Call) -> set[str]:
-    """The library operations that ran on the card for `call`, without namespace and underscore."""
-    torch.spyre.synchronize()
-    with torch.spyre.timeline() as events:
-        call()
-        torch.spyre.synchronize()
-    return {event["name"].removeprefix("aten::").rstrip("_") for event in events if "name" in event}
-
-
-def every_call() -> None:
-    """All calls of this file's tables with their gradients, and those that need other arguments."""
-    for calls, x in ((READING, X), (IMAGES, IMAGE), (VOLUMES, VOLUME), (OTHERS, X)):
-        for call in calls.values():
-            leaf = x.to("spyre").requires_grad_()
-            results = call(leaf)
-            first = results[0] if isinstance(results, tuple) else results
-            differentiable = first.requires_grad and not first.grad_fn.name().endswith("::NotImplemented")
-            if differentiable:
-                first.sum().backward()
-            first.cpu()  # nobody runs what nobody reads
-            leaf.grad is None or leaf.grad.cpu()
-    for call in WRITING.values():
-        call(X.to("spyre"))
-
-
-@pytest.mark.filterwarnings("ignore:.*deprecated", "ignore:index_reduce")
-def test_every_row_of_the_table_is_tried() -> None:
-    rows = {row["aten"].partition(".")[0].rstrip("_") for row in torch_spyre._C.library_table()}
-    assert rows - operators_run(every_call) == set()
 
 
 @pytest.mark.parametrize("name", VOLUMES)

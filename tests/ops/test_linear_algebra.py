@@ -35,12 +35,25 @@ SQUARES: dict[str, Call] = {
     "triangles": lambda x: torch.linalg.solve_triangular(x, x[:, :2], upper=True),
     "exponential": lambda x: torch.linalg.matrix_exp(x / 8),
     "eigenvalues": lambda x: torch.linalg.eigvalsh(positive(x)),
+    "complex eigenvalues": torch.linalg.eigvals,
+    "eigenvectors": torch.linalg.eig,
     "singular values": torch.linalg.svdvals,
     "nuclear norm": lambda x: torch.linalg.matrix_norm(x, "nuc"),
     "spectral norm": lambda x: torch.linalg.matrix_norm(x, 2),
+    "orthogonal factor": torch.linalg.qr,
+    "reflectors": torch.geqrf,
+    "product of reflectors": lambda x: torch.linalg.householder_product(*torch.geqrf(x)),
+    "product with reflectors": lambda x: torch.ormqr(*torch.geqrf(x), x),
+    "symmetric factors": lambda x: torch.linalg.ldl_factor_ex(x + x.mT),
+    "solved from symmetric factors": lambda x: torch.linalg.ldl_solve(*torch.linalg.ldl_factor_ex(x + x.mT)[:2], x),
+    "the older cholesky": lambda x: torch.cholesky(positive(x)),
+    "inverse of a factored matrix": lambda x: torch.cholesky_inverse(torch.cholesky(positive(x))),
+    "solved from a factor": lambda x: torch.cholesky_solve(x[:, :2], torch.cholesky(positive(x))),
+    "the older triangles": lambda x: torch.triangular_solve(x[:, :2], x),
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*deprecated")
 @pytest.mark.parametrize("name", SQUARES)
 def test_nothing_is_waited_for(name: str, stats: Callable[[], dict]) -> None:
     x = SQUARE.to("spyre")

@@ -40,7 +40,11 @@ def test_a_device_fault_is_reported(run_python, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("program", "environment", "categories"),
     [
-        ("import torch; torch.linalg.qr(torch.eye(2, device='spyre'))", {"SPYRE_FALLBACK": "error"}, ["unimplemented"]),
+        (
+            "import torch; x = torch.eye(2, device='spyre'); torch.linalg.lstsq(x, x)",
+            {"SPYRE_FALLBACK": "error"},
+            ["unimplemented"],
+        ),
         (
             "import torch; torch.empty(2**40, device='spyre').fill_(1).cpu()",
             {"SPYRE_MAX_PENDING": "1TiB"},

@@ -7,8 +7,9 @@ import os, signal, threading, torch
 
 x = torch.full((1024, 1024), 1 / 1024, device="spyre")
 y = x
-for _ in range(200):
+for _ in range(400):
     y = y @ x
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background has not
 interrupt = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
 interrupt.start()
 try:
