@@ -10,7 +10,10 @@ struct ThreadTime {
   std::uint64_t machine = 0;  // 0: none yet
   std::uint64_t picoseconds = 0;
 };
-thread_local ThreadTime thread_time;
+ThreadTime& thread_time() {
+  static thread_local ThreadTime time;
+  return time;
+}
 
 std::uint64_t next_serial() {
   static std::atomic<std::uint64_t> made{0};
@@ -22,11 +25,12 @@ std::uint64_t next_serial() {
 ModelledHost::ModelledHost() : serial_(next_serial()) {}
 
 std::uint64_t ModelledHost::now() const {
-  return thread_time.machine == serial_ ? thread_time.picoseconds : 0;
+  const ThreadTime& time = thread_time();
+  return time.machine == serial_ ? time.picoseconds : 0;
 }
 
 void ModelledHost::reach(std::uint64_t picoseconds) const {
-  thread_time = {.machine = serial_, .picoseconds = picoseconds};
+  thread_time() = {.machine = serial_, .picoseconds = picoseconds};
 }
 
 }  // namespace spyre::device_sim

@@ -19,13 +19,17 @@ std::shared_ptr<const Arrival> Scheduler::watch(TimelinePoint point) {
 }
 
 void Scheduler::note_arrivals() {
-  std::erase_if(watched_, [&](const Watched& watched) {
+  auto kept = watched_.begin();
+  for (const Watched& watched : watched_) {
     const std::shared_ptr<Arrival> arrival = watched.arrival.lock();
-    if (arrival == nullptr) return true;
-    if (!queues_.reached(watched.point)) return false;
-    arrival->note();
-    return true;
-  });
+    if (arrival == nullptr) continue;
+    if (queues_.reached(watched.point)) {
+      arrival->note();
+    } else {
+      *kept++ = watched;
+    }
+  }
+  watched_.erase(kept, watched_.end());
 }
 
 void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {

@@ -49,6 +49,17 @@ class Relief {
 };
 thread_local bool Relief::active_ = false;
 
+/// An operation of one launch.
+template <class What>
+device_sim::Operation& add(std::vector<device_sim::Operation>& operations,
+                           std::uint64_t correlation, std::string_view name, What what) {
+  device_sim::Operation& operation = operations.emplace_back();
+  operation.what = std::move(what);
+  operation.name = name;
+  operation.correlation = correlation;
+  return operation;
+}
+
 }  // namespace
 
 std::shared_ptr<const void> retain(Buffer& buffer) {
@@ -202,27 +213,21 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
   s.slot = (s.slot + 1) % StreamState::kFlights;
-  std::vector<Operation>& list = operations;  // under the lock, lambdas included
-  const auto add = [&](auto what, std::string_view name) -> Operation& {
-    Operation& operation = list.emplace_back();
-    operation.what = std::move(what);
-    operation.name = name;
-    operation.correlation = correlation;
-    return operation;
-  };
-  add(device_sim::HostCallback{[&flight] { flight.fill_image(); }}, "resolve_arguments");
-  add(device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr}, "send_arguments");
+  add(operations, correlation, "resolve_arguments",
+      device_sim::HostCallback{[&flight] { flight.fill_image(); }});
+  add(operations, correlation, "send_arguments",
+      device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr});
   for (const LaunchStep& step : flight.plan().steps) {
-    Operation& compute =
-        add(device_sim::Compute{step.program, flight.arguments_of(step)}, step.name);
+    Operation& compute = add(operations, correlation, step.name,
+                             device_sim::Compute{step.program, flight.arguments_of(step)});
     compute.work = step.work;
     compute.source = flight.source_of(step);
     // Hazards are between streams; see create_stream.
     if (streams.size() > 1) compute.footprint = flight.footprint_of(step);
   }
-  list.back().keep_alive = std::move(handle);
-  s.latest = flight.last = card.enqueue(s.id(), list, urgency);
-  list.clear();
+  operations.back().keep_alive = std::move(handle);
+  s.latest = flight.last = card.enqueue(s.id(), operations, urgency);
+  operations.clear();
 }
 
 void Device::State::count(const LaunchPlan& plan) {
