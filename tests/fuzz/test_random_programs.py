@@ -17,7 +17,12 @@ from .generate import Instruction, Machine
 from .more_actions import EXACT, INEXACT, eager_programs
 
 EXAMPLES = int(os.environ.get("SPYRE_FUZZ_EXAMPLES", "300"))
-RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(
+    max_examples=EXAMPLES,
+    derandomize="SPYRE_FUZZ_EXAMPLES" not in os.environ,  # new programs for who asks for a number, else always the same
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def same(left: torch.Tensor | str, right: torch.Tensor | str) -> bool:
