@@ -142,7 +142,8 @@ TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, P
   const WallSpan call = activities_.begin_call();
   Flight& flight = queues_.push(stream, std::move(operation), pipeline, urgency);
   const Picoseconds wall = anchor();
-  const Picoseconds after_peer = start_after_peer(flight.operation, spec_);
+  const Picoseconds after_peer =
+      clock_.mode() == ClockMode::Off ? Picoseconds{} : start_after_peer(flight.operation, spec_);
   const ModelledSpan span = price(flight, after_peer);
   const TimelinePoint point = queues_.set_modelled(flight, span, clock_.last(stream));
   if (timeline_.on()) timeline_.add_submission(flight, after_peer, wall);

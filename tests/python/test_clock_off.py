@@ -64,3 +64,12 @@ print(json.dumps(["aten::add" in kinds, sorted(set(kinds.values()))]))
     host, device = json.loads(run_python(PROGRAM + code, SPYRE_CLOCK="off").stdout)
     assert host
     assert device == ["DeviceType.CPU"]
+
+
+def test_copies_between_cards_need_no_time(run_python):
+    code = """
+import torch
+x = (torch.arange(1000.0, device="spyre:0") * 2).to("spyre:1") + 1
+print(x.to("spyre:0").sum().item(), torch.spyre.stats(1)["modelled_ns"])
+"""
+    assert run_python(code, SPYRE_CLOCK="off", AIU_WORLD_SIZE="2").stdout.split() == ["1000000.0", "0"]
