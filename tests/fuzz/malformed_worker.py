@@ -5,17 +5,15 @@ A process of its own: what ends it is the parent's observation.
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import resource
 import sys
-import warnings
 from typing import Any, TextIO
 
 os.environ.setdefault("SPYRE_DEVICE_MEMORY", "1GiB")
 
-import torch
+from tests.answers import quiet_worker
 
 from .malformed import call, usable
 
@@ -28,13 +26,9 @@ def tell(answers: TextIO, *answer: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what operators print is not an answer
-    warnings.simplefilter("ignore")
-    faulthandler.enable()
+    answers = quiet_worker()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    torch.set_num_threads(1)
     tell(answers, {"ready": True})
     for line in sys.stdin:
         device, calls = json.loads(line)

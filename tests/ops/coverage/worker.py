@@ -5,14 +5,13 @@ A process of its own: what crashes or hangs here is the parent's observation.
 
 from __future__ import annotations
 
-import faulthandler
 import json
-import os
 import sys
-import warnings
 from typing import Any, TextIO
 
 import torch
+
+from tests.answers import quiet_worker
 
 from .. import op_db
 from .record import Task
@@ -34,11 +33,7 @@ def run(task: Task, which: range, answers: TextIO) -> None:
 
 
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what operators print is not an answer
-    warnings.simplefilter("ignore")
-    faulthandler.enable()
-    torch.set_num_threads(1)
+    answers = quiet_worker()
     for line in sys.stdin:
         *task, first, end = json.loads(line)
         run(Task(*task), range(first, end), answers)
