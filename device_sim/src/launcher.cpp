@@ -98,16 +98,16 @@ void PlanLauncher::check_plan() const {
 }
 
 void PlanLauncher::check_operand_numbers(const PlanStep& step) const {
-  std::vector<std::size_t> named;
-  if (const auto* fetch = std::get_if<FetchStep>(&step.what)) named = {fetch->operand};
-  if (const auto* compute = std::get_if<ComputeStep>(&step.what)) {
-    named = compute->reads;
-    named.insert(named.end(), compute->writes.begin(), compute->writes.end());
-  }
-  for (const std::size_t operand : named)
+  const auto check = [&](std::size_t operand) {
     if (operand >= plan_.operands.size())
       throw InvalidArgument(str(plan_.name, ": step \"", step.name, "\" names operand ", operand,
                                 "; the plan has ", plan_.operands.size()));
+  };
+  if (const auto* fetch = std::get_if<FetchStep>(&step.what)) check(fetch->operand);
+  if (const auto* compute = std::get_if<ComputeStep>(&step.what)) {
+    std::ranges::for_each(compute->reads, check);
+    std::ranges::for_each(compute->writes, check);
+  }
 }
 
 void PlanLauncher::check_operands(std::span<const Allocation> operands) const {
