@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from . import machine, report, rows
+from . import machine, markdown, report, rows
 from .gates import judge
 from .page import page
 from .peers import PEERS, contestants, missing
@@ -49,7 +49,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--merge", action="store_true", help="keeps rows of an earlier --json FILE that this run has not")
     made.add_argument("--html", type=Path, metavar="FILE", help="writes a page with the table, the gates and a plot")
     made.add_argument("--plot", type=Path, metavar="FILE", help="writes the plot alone, as SVG")
-    made.add_argument("--markdown", type=Path, metavar="FILE", help="puts the table between the marks of this page")
+    made.add_argument(
+        "--markdown", type=Path, metavar="FILE", action="append", default=[], help="fills the marks of this page"
+    )
     made.add_argument("--show", type=Path, metavar="FILE", help="measures nothing: shows what a --json FILE has")
     return made
 
@@ -100,8 +102,8 @@ def write_all(arguments: argparse.Namespace, document: report.Document) -> None:
     whole = write_json(arguments, document)
     write(arguments.html, page(whole))
     write(arguments.plot, plot(whole))
-    if arguments.markdown:
-        write(arguments.markdown, report.into_markdown(arguments.markdown.read_text(), whole))
+    for marked in arguments.markdown:
+        write(marked, markdown.fill(marked.read_text(), whole))
 
 
 def main(words: list[str] | None = None) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from html import escape
 
+from . import summary
 from .plot import plot
-from .report import Document, cells, columns, machine_text, over, verdict_text
+from .report import Document, cells, columns, machine_text, verdict_text
 
 STYLE = """
 body { font: 14px/1.45 sans-serif; margin: 2em auto; max-width: 1500px; padding: 0 1em; color: #222 }
@@ -14,16 +14,6 @@ table { border-collapse: collapse; font-size: 12px } td, th { padding: 3px 8px; 
 th { position: sticky; top: 0; background: #eef } tr:nth-child(even) { background: #f7f7f9 }
 td { font-variant-numeric: tabular-nums } .missed { color: #a22 } .met { color: #272 }
 """
-
-
-def geometric_means(document: Document) -> list[tuple[str, float, int]]:
-    """For each contestant: the mean of spyre's ratios over all rows that both ran, and how many these are."""
-    means = []
-    for name in document["contestants"]:
-        ratios = [value for result in document["results"] if name != "spyre" and (value := over(result, name))]
-        if ratios:
-            means.append((name, statistics.geometric_mean(ratios), len(ratios)))
-    return means
 
 
 def html_line(tag: str, cells_of: list[str]) -> str:
@@ -48,9 +38,9 @@ def gate_lines(document: Document) -> list[list[str]]:
 def page(document: Document) -> str:
     contestants = document["contestants"]
     verdicts = [verdict["met"] for result in document["results"] for verdict in result["verdicts"]]
-    means = [[escape(name), f"{mean:.2f}", str(count)] for name, mean, count in geometric_means(document)]
+    means = [[escape(cell) for cell in line] for line in summary.lines(document)]
     rows = [[escape(cell) for cell in cells(result, contestants)] for result in document["results"]]
-    summary = (
+    found = (
         f"{sum(verdicts)} of {len(verdicts)} gates are met. Ratios are spyre's time over a peer's, measured in turn in "
         "one run: below 1 spyre is faster. In parentheses, and hollow in the plot: the peer with recycled buffers, "
         "that is, with an allocator that keeps what is freed."
@@ -58,8 +48,8 @@ def page(document: Document) -> str:
     return "\n".join(
         [
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Benchmarks of spyre</title>',
-            f"<style>{STYLE}</style><h1>Benchmarks</h1><p>{escape(machine_text(document))}</p><p>{summary}</p>",
-            f"<h2>Means over rows</h2>{html_table(['over', 'geometric mean of ratios', 'rows'], means)}",
+            f"<style>{STYLE}</style><h1>Benchmarks</h1><p>{escape(machine_text(document))}</p><p>{found}</p>",
+            f"<h2>Geometric means over rows</h2>{html_table(summary.columns(contestants), means)}",
             f"<h2>Ratios</h2>{plot(document)}<h2>Rows</h2>{html_table(columns(contestants), rows)}",
             f"<h2>Gates</h2>{html_table(['row', 'gate', ''], gate_lines(document))}</html>",
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,17 @@ def over(result: Result, name: str, figure: str = "median") -> float | None:
     return ratio(result["timings"]["spyre"][figure], other[figure])
 
 
-def against(result: Result, peer: str) -> str:
-    """Ratio to the peer as installed, then, in parentheses, to the same with recycled buffers."""
-    if peer not in result["timings"]:
+def with_recycled(peer: str, contestants: Iterable[str], figure: Callable[[str], str]) -> str:
+    """The peer's figure as installed, then, in parentheses, that of the same with recycled buffers."""
+    if peer not in contestants:
         return ""
-    if peer + RECYCLED not in result["timings"]:
-        return factor(over(result, peer))
-    return f"{factor(over(result, peer))} ({factor(over(result, peer + RECYCLED))})"
+    if peer + RECYCLED not in contestants:
+        return figure(peer)
+    return f"{figure(peer)} ({figure(peer + RECYCLED)})"
+
+
+def against(result: Result, peer: str) -> str:
+    return with_recycled(peer, result["timings"], lambda name: factor(over(result, name)))
 
 
 def over_limit(result: Result) -> str:
@@ -169,22 +173,6 @@ def machine_text(document: Document) -> str:
         f"GB/s, float32 {limits['float32_flops'] / 1e9:.0f} and bfloat16 {limits['bfloat16_flops'] / 1e9:.0f} GFLOP/s, "
         f"exp {limits['exponentials'] / 1e9:.1f} G/s"
     )
-
-
-MEASURED = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL)
-
-
-def into_markdown(text: str, document: Document) -> str:
-    """`text`, a Markdown page, with the machine and the table between its marks."""
-    contestants = document["contestants"]
-    head = columns(contestants)
-    lines = [head, ["---"] * len(head), *(cells(result, contestants) for result in document["results"])]
-    shown = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    verdicts = [verdict["met"] for result in document["results"] for verdict in result["verdicts"]]
-    said = f"{machine_text(document)}. {sum(verdicts)} of {len(verdicts)} gates are met."
-    if not MEASURED.search(text):
-        raise ValueError("the page has no part between <!-- measured --> and <!-- end -->")
-    return MEASURED.sub(lambda _: f"\n{said}\n\n{shown}\n\n", text)
 
 
 def merged(path: Path, document: Document) -> Document:

@@ -7,14 +7,15 @@ import re
 from ..row import Row
 from . import attention, dispatch, pointwise, products, rowwise, training
 
-ROWS: tuple[Row, ...] = (
-    *dispatch.ROWS,
-    *pointwise.ROWS,
-    *rowwise.ROWS,
-    *attention.ROWS,
-    *products.ROWS,
-    *training.ROWS,
-)
+CHAPTERS: dict[str, tuple[Row, ...]] = {
+    "what an operation costs": dispatch.ROWS,
+    "pointwise chains": pointwise.ROWS,
+    "softmax, norms, losses": rowwise.ROWS,
+    "attention": attention.ROWS,
+    "networks": products.ROWS,
+    "training and optimizers": training.ROWS,
+}
+ROWS: tuple[Row, ...] = tuple(row for chapter in CHAPTERS.values() for row in chapter)
 
 
 def find(name: str) -> Row:

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import gates, peers, report, rows
+from benchmarks import gates, markdown, peers, report, rows
 from benchmarks.machine import Limits
 from benchmarks.row import MIB, Cost, Row
 from benchmarks.session import Effort, Session, Timing, largest_error
@@ -237,13 +237,38 @@ def test_the_plot_is_svg_with_a_dot_for_each_ratio(small_run):
 
 def test_the_table_goes_between_the_marks_of_a_page(small_run):
     document = json.loads((small_run[1] / "json").read_text())
-    page = report.into_markdown("a\n<!-- measured -->\nyesterday\n<!-- end -->\nb\n", document)
+    page = markdown.fill("a\n<!-- measured -->\nyesterday\n<!-- end -->\nb\n", document)
     assert page.startswith("a\n<!-- measured -->\n")
     assert page.endswith("<!-- end -->\nb\n")
     assert "yesterday" not in page
     assert "| training step, 32-64-10, batch 16, Adam |" in page
     with pytest.raises(ValueError, match="no part between"):
-        report.into_markdown("no marks", document)
+        markdown.fill("no marks", document)
+
+
+def result_with(name, seconds, **others):
+    timings = {who: {"median": median, "failure": None} for who, median in {"spyre": seconds, **others}.items()}
+    return {"name": name, "timings": timings}
+
+
+def test_a_summary_has_the_means_of_each_chapter():
+    chain, softmax = rows.CHAPTERS["pointwise chains"][0].name, rows.CHAPTERS["softmax, norms, losses"][0].name
+    results = [
+        result_with(chain, 1.0, eager=2.0),
+        result_with(rows.CHAPTERS["pointwise chains"][1].name, 1.0, eager=8.0),
+        result_with(softmax, 1.0, eager=4.0),
+        result_with("plan hit, 16 ops", 1.0),  # has no peer
+    ]
+    text = markdown.fill("<!-- summary -->\n<!-- end -->", {"contestants": ["spyre", "eager"], "results": results})
+    assert text.splitlines()[2:] == [
+        "| rows about | x eager (recycled) |",
+        "| --- | --- |",
+        "| pointwise chains (2) | 0.25 |",
+        "| softmax, norms, losses (1) | 0.25 |",
+        "| all rows (3) | 0.25 |",
+        "",
+        "<!-- end -->",
+    ]
 
 
 def test_a_document_is_shown_again(small_run, capsys):
