@@ -6,6 +6,7 @@
 
 #include "dense_outputs.h"
 #include "fallback_arguments.h"
+#include "sparse_tensor.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
 #include "spyre/engine/card_numbers.h"
@@ -13,14 +14,27 @@
 #include "spyre/engine/host_view.h"
 #include "spyre/engine/runtime.h"
 #include "spyre/engine/tensor.h"
+#include "stack_tensors.h"
+#include "unsupported_layouts.h"
 
 namespace spyre::engine {
 namespace {
 
-void check_kernel(const c10::OperatorHandle& op) {
-  if (op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) return;
+/// Which of the CPU's kernels a call takes there: the sparse one, if any of its arguments is sparse.
+c10::DispatchKey host_key(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  bool sparse = false;
+  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size()))
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      sparse = sparse || (tensor.defined() && tensor.is_sparse());
+    });
+  return sparse ? c10::DispatchKey::SparseCPU : c10::DispatchKey::CPU;
+}
+
+void check_kernel(const c10::OperatorHandle& op, c10::DispatchKey key) {
+  if (op.hasComputedKernelForDispatchKey(key)) return;
   throw Unsupported(str("Could not run '", c10::toString(op.operator_name()),
-                        "' on 'spyre': neither the device nor the CPU has a kernel for it"));
+                        "' on 'spyre': neither the device nor the CPU has a kernel for it",
+                        key == c10::DispatchKey::SparseCPU ? " with sparse tensors" : ""));
 }
 
 void count_and_apply_policy(const std::string& name) {
@@ -45,19 +59,22 @@ lazy::FlushReason reason_for(const c10::OperatorHandle& op) {
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::Device device = device_of_call(op, *stack);
-  check_kernel(op);
+  const c10::DispatchKey key = host_key(op, *stack);
+  check_kernel(op, key);
   count_and_apply_policy(c10::toString(op.operator_name()));
   const std::vector<at::Tensor> written = tensors_written(op, *stack);
   const DenseOutputs outputs(op, *stack);
   HostViews views(reason_for(op));
   arguments_to_host(op, *stack, device, views);
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  op.redispatchBoxed(c10::DispatchKeySet(key), stack);
+  check_layouts_of_results(op, *stack);
   views.take_over_changes();
   results_to_device(op, *stack, device, views);
   Bytes changed;
   for (const at::Tensor& tensor : written) {
-    changed += Bytes{tensor.nbytes()};
-    round_to_card(tensor);
+    const at::Tensor elements = elements_of(tensor);
+    changed += Bytes{elements.nbytes()};
+    round_to_card(elements);
   }
   // New results are uploads, which have a price of their own.
   lazy_device(device).price_host_work(current_stream(device), {views.bytes_viewed()}, changed);

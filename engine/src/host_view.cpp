@@ -44,6 +44,7 @@ c10::Storage HostViews::host_storage(const at::Tensor& tensor) {
 }
 
 at::Tensor HostViews::view(const at::Tensor& tensor) {
+  if (tensor.is_sparse()) return sparse_view(tensor);
   const auto known =
       std::ranges::find_if(pairs_, [&](const Pair& pair) { return pair.device.is_same(tensor); });
   if (known != pairs_.end()) return known->host;
@@ -57,9 +58,6 @@ at::Tensor HostViews::view(const at::Tensor& tensor) {
 }
 
 at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device device) {
-  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == c10::kStrided && !result.is_quantized(),
-                              "spyre: only dense strided tensors; the host gave ",
-                              result.toString(), "; try the same on tensor.cpu()");
   const bool dense = result.is_non_overlapping_and_dense();
   at::Tensor tensor =
       dense ? empty_strided(result.sizes(), result.strides(), result.scalar_type(), device)
@@ -71,10 +69,10 @@ at::Tensor HostViews::new_device_tensor(const at::Tensor& result, c10::Device de
 
 at::Tensor HostViews::device_side(const at::Tensor& result, c10::Device device) {
   if (!result.defined() || !result.is_cpu()) return result;
+  if (result.is_sparse()) return sparse_device_side(result, device);
   const auto argument =
       std::ranges::find_if(pairs_, [&](const Pair& pair) { return pair.host.is_same(result); });
   if (argument != pairs_.end()) return argument->device;
-  if (result.layout() != c10::kStrided) return new_device_tensor(result, device);
   const auto shared = std::ranges::find_if(storages_, [&](const Shared& s) {
     return s.host.unsafeGetStorageImpl() == result.storage().unsafeGetStorageImpl();
   });
@@ -90,6 +88,11 @@ at::Tensor HostViews::device_side(const at::Tensor& result, c10::Device device) 
 }
 
 void HostViews::take_over_changes() {
+  take_over_dense_changes();
+  take_over_sparse_changes();
+}
+
+void HostViews::take_over_dense_changes() {
   for (const Pair& pair : pairs_) {
     pair.device._set_conj(pair.host.is_conj());
     pair.device._set_neg(pair.host.is_neg());

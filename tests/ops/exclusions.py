@@ -17,12 +17,11 @@ class Exclusion(NamedTuple):
     types: tuple[str, ...] | None = None  # None: whatever the type
 
 
-NOT_STRIDED = "only strided tensors are on the device"
+NO_LAYOUT = "compressed sparse tensors are not on the device"
 LOST = "PyTorch loses results on their way to a tensor that is not contiguous"
 EXCLUSIONS = [
-    Exclusion("sparse.sampled_addmm", ("forward", "out", *DERIVATIVES), NOT_STRIDED),
-    Exclusion("sparse.mm.reduce", ("forward", "gradient"), NOT_STRIDED),
-    Exclusion("to_sparse", ("forward", "method", *DERIVATIVES), NOT_STRIDED),
+    Exclusion("sparse.sampled_addmm", ("forward", "out", *DERIVATIVES), NO_LAYOUT),
+    Exclusion("sparse.mm.reduce", ("forward", "gradient"), NO_LAYOUT),
     Exclusion("narrow_copy", ("errors",), "CPU's error is an assertion of its own; ours is an IndexError"),
     Exclusion(
         "nn.functional.scaled_dot_product_attention",

@@ -159,11 +159,6 @@ def test_masked_fill_of_shared_memory_is_deprecated_and_works():
         assert repeated("spyre", 3).masked_fill_(mask, 7).tolist() == [7, 7, 7]
 
 
-def test_only_strided_tensors():
-    with pytest.raises((NotImplementedError, RuntimeError)):
-        torch.empty(2, 2, layout=torch.sparse_coo, device="spyre")
-
-
 OVERLAPPING_RESULTS = {
     "narrow_copy": lambda x, out: torch.narrow_copy(x, 0, 0, 3, out=out),
     "avg_pool3d": lambda x, out: torch._C._nn.avg_pool3d(x, 1, out=out),

@@ -159,11 +159,6 @@ def test_no_kernel_anywhere_is_not_implemented():
         torch.ops.aten._cudnn_init_dropout_state(0.5, True, 1, dtype=torch.uint8, device="spyre")
 
 
-def test_sparse_results_are_refused_clearly():
-    with pytest.raises(NotImplementedError):
-        torch.eye(3, device="spyre").to_sparse()
-
-
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_recurrent_layers(kind, layers):

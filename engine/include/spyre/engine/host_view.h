@@ -9,7 +9,7 @@
 namespace spyre::engine {
 
 /// The CPU side of one host operation. Making a view ends the trace and waits; views are valid until the device is used
-/// again. Tensors that share a storage get views that share one. Confined to one thread, for one operation.
+/// again. Tensors that share a storage get views that share one; a sparse tensor gets one of its parts. Confined to one thread, for one operation.
 class HostViews {
  public:
   /// `reason`: why the trace ends.
@@ -37,12 +37,21 @@ class HostViews {
   struct Pair {
     at::Tensor device, host;
   };
+  struct SparsePair {
+    at::Tensor device, host;
+    at::Tensor indices, values;  // the views that `host` began with
+  };
   c10::Storage host_storage(const at::Tensor& tensor);
   at::Tensor new_device_tensor(const at::Tensor& result, c10::Device device);
+  void take_over_dense_changes();
+  at::Tensor sparse_view(const at::Tensor& tensor);
+  at::Tensor sparse_device_side(const at::Tensor& result, c10::Device device);
+  void take_over_sparse_changes();
 
   lazy::FlushReason reason_;
   std::vector<Shared> storages_;
   std::vector<Pair> pairs_;
+  std::vector<SparsePair> sparse_pairs_;
   std::uint64_t bytes_viewed_ = 0;
 };
 
