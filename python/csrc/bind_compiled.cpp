@@ -111,6 +111,7 @@ py::object prepare_kernel(const py::tuple& fields) {
 void bind_compiled(py::module_& module) {
   module.def("prepare_kernel", &prepare_kernel, "A kernel from its program, once per artifact.");
   bind_compiled_calls(module);
+  bind_layout_guards(module);
 }
 
 }  // namespace spyre::python

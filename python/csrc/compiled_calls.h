@@ -16,5 +16,6 @@ pybind11::object prepared(std::shared_ptr<engine::KernelProgram> kernel);
 c10::Scalar number_from(PyObject* value);
 
 void bind_compiled_calls(pybind11::module_& module);
+void bind_layout_guards(pybind11::module_& module);  // what calls ask of their inputs
 
 }  // namespace spyre::python

@@ -33,6 +33,7 @@ from ._hooks import (
     host_to_device,
     is_convertible,
 )
+from ._layout_use import layouts_are_named
 
 __all__ = [
     "DataFormats",
@@ -149,6 +150,7 @@ def _take_layouts() -> None:
     torch.empty = _empty(torch.empty)
     torch.Tensor.to = _to(torch.Tensor.to)  # type: ignore[method-assign]
     torch.nn.Module.to = _module_to(torch.nn.Module.to)  # type: ignore[method-assign]
+    layouts_are_named()
 
 
 _take_layouts()

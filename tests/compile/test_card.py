@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch._dynamo.utils import counters
 from torch_spyre import _C
 from torch_spyre.inductor.card.from_kernel import card_program
 from torch_spyre.inductor.card.passes import PASSES, run_passes
 from torch_spyre.inductor.card.schema import check
 from torch_spyre.inductor.card.superdsc import superdsc
 from torch_spyre.inductor.kernel_spec import ConstantArg, KernelSpec, OpSpec, SizeArg, Temporary, TensorArg
-from torch_spyre.layouts import SpyreTensorLayout
 
 ROWS, COLUMNS = (64, 1), (1, 64)
 
@@ -198,15 +196,5 @@ def test_compiling_writes_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(files) == 2
     for path in files:
         check(json.loads(path.read_text()))
-    assert any('"0_batchmatmul"' in path.read_text() for path in files)
-
-
-def test_layouts_may_change_between_calls() -> None:
-    compiled = torch.compile(lambda x, y: ((x + y) * 2).sum(0))
-    x, y = torch.randn(2, 64, 96).half()
-    layouts = [SpyreTensorLayout([64, 96], [96, 1], torch.float16, order) for order in ([0, 1], [1, 0])]
-    counters.clear()
-    for layout in layouts:
-        given = x.to("spyre", device_layout=layout)
-        assert torch.equal(compiled(given, y.to("spyre")).cpu(), ((given + y.to("spyre")) * 2).sum(0).cpu())
-    assert counters["stats"]["unique_graphs"] == 1
+    # The weight's rows lie in sticks, its columns are wanted there.
+    assert any('"0_ReStickifyOpHBM"' in text and '"1_batchmatmul"' in text for text in map(Path.read_text, files))

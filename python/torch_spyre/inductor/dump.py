@@ -13,10 +13,12 @@ from torch._functorch._aot_autograd.logging_utils import get_aot_graph_name
 from torch._inductor.virtualized import V
 
 from .._engine import engine
+from .input_layouts import chosen_layout
 from .kernel_spec import KernelSpec
 from .kernel_text import kernel_text
 
 if TYPE_CHECKING:
+    from .card.from_kernel import Layouts
     from .card.program import CardProgram
 
 
@@ -61,7 +63,7 @@ def dump_kernel(spec: KernelSpec, nodes: Sequence[Any]) -> None:
     dump.write("kernel", kernel_text(spec))
     from .card.from_kernel import card_program
 
-    _describe(dump, card_program(spec, _symbols(spec), _shapes(spec)))
+    _describe(dump, card_program(spec, _symbols(spec), _shapes(spec), _layouts()))
 
 
 def _describe(dump: Dump, program: CardProgram) -> None:
@@ -81,6 +83,12 @@ def _symbols(spec: KernelSpec) -> Mapping[str, int]:
     """What the graph was traced with stands for sizes that change."""
     hints = {str(symbol): value for symbol, value in V.graph.sizevars.backed_var_to_val.items()}
     return {name: int(hints[name]) for name in spec.symbols if name in hints}
+
+
+def _layouts() -> Layouts:
+    """Of the graph's inputs."""
+    inputs = V.graph.orig_gm.graph.find_nodes(op="placeholder")
+    return {node.name: layout for node in inputs if (layout := chosen_layout(node)) is not None}
 
 
 def _shapes(spec: KernelSpec) -> Mapping[str, tuple[list[int], list[int]]]:

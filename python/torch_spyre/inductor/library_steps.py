@@ -16,6 +16,7 @@ from torch._inductor.custom_graph_pass import CustomGraphModulePass
 
 from .decompositions import WHOLE
 from .dump import dump_graph
+from .input_layouts import InputLayouts
 from .op_names import NATIVE_TYPES, aten_overloads
 
 # Operators that Inductor turns into loops without a row in the op table.
@@ -31,19 +32,28 @@ _GATHERS = frozenset(["_low_memory_max_pool_with_offsets", "_low_memory_max_pool
 
 
 class LibrarySteps(CustomGraphModulePass):
-    """Marks nodes for Inductor's own fallback, just before lowering."""
+    """Marks nodes for Inductor's own fallback, just before lowering, and says which graphs are alike."""
+
+    def __init__(self) -> None:
+        self._layouts = InputLayouts()
 
     def __call__(self, gm: torch.fx.GraphModule) -> None:
+        self._layouts.note(gm)
         stays = [node for node in gm.graph.nodes if node.op == "call_function" and stays_a_call(node)]
         for node in stays:
             node.meta["should_fallback"] = True
         dump_graph(gm, stays)
 
     def uuid(self) -> str:
-        """Compiled graphs on disk are of this choice."""
-        here = pathlib.Path(__file__).parent
-        text = b"".join(path.read_bytes() for path in sorted(here.rglob("*.py")))
-        return hashlib.sha256(text).hexdigest()
+        """Compiled graphs on disk are of this choice, and for inputs that lie as those at hand."""
+        return hashlib.sha256((_source() + self._layouts.text()).encode()).hexdigest()
+
+
+@functools.cache
+def _source() -> str:
+    """All that makes modules out of graphs."""
+    here = pathlib.Path(__file__).parent
+    return "".join(path.read_text() for path in sorted(here.rglob("*.py")))
 
 
 def stays_a_call(node: torch.fx.Node) -> bool:

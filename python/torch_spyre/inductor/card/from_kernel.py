@@ -1,18 +1,23 @@
-"""A KernelSpec with its sizes filled in: where the passes begin. Every buffer lies as the card itself would choose."""
+"""A KernelSpec with its sizes filled in: where the passes begin. Inputs lie as given, all else as the card chooses."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
+from ..._hooks import SpyreTensorLayout
 from ..kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg
 from .program import Access, Buffer, CardOp, CardProgram, FixedTiledLayout, Number
 
 #: Size and strides of an argument.
 Shape = tuple[Sequence[int], Sequence[int]]
+#: Of arguments that have a chosen one.
+Layouts = Mapping[str, SpyreTensorLayout]
 
 
-def card_program(spec: KernelSpec, symbols: Mapping[str, int], shapes: Mapping[str, Shape]) -> CardProgram:
+def card_program(
+    spec: KernelSpec, symbols: Mapping[str, int], shapes: Mapping[str, Shape], layouts: Layouts | None = None
+) -> CardProgram:
     """`symbols`: what the kernel's symbols stand for; `shapes`: of its arguments that are on the device."""
     names = {**symbols, "math": math}
 
@@ -40,7 +45,7 @@ def card_program(spec: KernelSpec, symbols: Mapping[str, int], shapes: Mapping[s
         return CardOp(op.op, op.compute, loops, op.reduced, inputs, access(op.output), (1,) * len(loops))
 
     ops = [card_op(op) for op in spec.ops]
-    buffers = [_argument(spec, place, shapes) for place in range(len(spec.arguments))]
+    buffers = [_argument(spec, place, shapes, layouts or {}) for place in range(len(spec.arguments))]
     for temporary in spec.temporaries:
         size = [number(extent) for extent in temporary.sizes]
         place = len(buffers)
@@ -51,12 +56,13 @@ def card_program(spec: KernelSpec, symbols: Mapping[str, int], shapes: Mapping[s
     return CardProgram(spec.name, dict(symbols), buffers, ops)
 
 
-def _argument(spec: KernelSpec, place: int, shapes: Mapping[str, Shape]) -> Buffer:
+def _argument(spec: KernelSpec, place: int, shapes: Mapping[str, Shape], layouts: Layouts) -> Buffer:
     name = spec.arguments[place]
     dtypes = [arg.dtype for op in spec.ops for arg in (*op.args, op.output)
               if isinstance(arg, TensorArg) and arg.buffer == place]  # fmt: skip
     size, stride = shapes.get(name, ((), ()))
-    return Buffer(name, FixedTiledLayout.own_choice(dtypes[0] if dtypes else "float32", size, stride), False)
+    dtype = dtypes[0] if dtypes else "float32"
+    return Buffer(name, FixedTiledLayout.of_input(dtype, size, stride, layouts.get(name)), False)
 
 
 def _as_first_written(place: int, ops: Sequence[CardOp], size: Sequence[int]) -> Shape:

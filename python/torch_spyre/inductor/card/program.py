@@ -37,6 +37,15 @@ class FixedTiledLayout:
         return FixedTiledLayout.in_order(dtype, size, stride, range(len(size)))
 
     @staticmethod
+    def of_input(
+        dtype: str, size: Sequence[int], stride: Sequence[int], chosen: SpyreTensorLayout | None
+    ) -> FixedTiledLayout:
+        """As its owner chose, if he did; the tensor may be a view of the memory that lies so."""
+        if chosen is None:
+            return FixedTiledLayout.own_choice(dtype, size, stride)
+        return FixedTiledLayout(dtype, tuple(size), tuple(stride), chosen)
+
+    @staticmethod
     def in_order(dtype: str, size: Sequence[int], stride: Sequence[int], order: Sequence[int]) -> FixedTiledLayout:
         """Derived from an order of dimensions, the last of which lies in the sticks."""
         try:

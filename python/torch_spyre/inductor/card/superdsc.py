@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ... import _C
-from ...layouts import encode_constant
+from ..._hooks import encode_constant
 from .program import PRODUCT, Access, CardOp, CardProgram, Number
 
 Json = dict[str, Any]
