@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
 
 #include <iostream>
 
@@ -41,6 +42,7 @@ void synchronize(c10::DeviceIndex device) {
 void wait_for_backward_threads() {
   for (c10::DeviceIndex device = 0; device < engine::device_count(); ++device) {
     try {
+      const c10::InferenceMode ordinary(false);  // a program may end in the middle of one
       const c10::AutoGradMode recording(true);
       const at::Tensor nothing = at::empty({0}, at::Device(c10::DeviceType::PrivateUse1, device));
       const at::Tensor leaf = nothing.detach().requires_grad_();

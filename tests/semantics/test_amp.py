@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from .same import assert_same, numbers, to_host
+from .same import assert_same, numbers, same, to_host
 
 
 def model(device: str) -> torch.nn.Module:
@@ -141,6 +141,48 @@ def test_gradient_scaling_is_that_of_cpu():
     expected_scales, expected_weights = scaled_steps("cpu")
     assert scales == expected_scales
     assert_same(weights, expected_weights, rtol=1e-4, atol=1e-5)
+
+
+def test_scaled_steps_run_nothing_on_the_host():
+    torch.spyre.reset_stats()
+    scaled_steps("spyre")
+    assert torch.spyre.stats()["fallbacks"] == {}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("inverse", [1.0, 2.0**-17, 0.3])
+def test_gradients_are_unscaled_as_on_cpu(dtype, inverse):
+    def run(device):
+        gradients = [numbers(5, 3, device=device, dtype=dtype), numbers(7, device=device, dtype=dtype)[::2]]
+        found, inverse_scale = torch.zeros(1, device=device), torch.full((1,), inverse, device=device)
+        torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse_scale)
+        clean = found.clone()
+        gradients[1][1] = float("nan")
+        torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse_scale)
+        return gradients, clean, found
+
+    same(run, rtol=0, atol=0)
+
+
+def test_bad_arguments_of_a_scaler_raise_as_on_cpu():
+    def run(device):
+        torch._amp_foreach_non_finite_check_and_unscale_(
+            [torch.ones(2, device=device)], torch.zeros(2, device=device), torch.ones(1, device=device)
+        )
+
+    same(run, raises=True)
+
+
+@pytest.mark.parametrize("scale", [65536.0, 3.0e38])
+@pytest.mark.parametrize("tracker", [0, 1])
+@pytest.mark.parametrize("found", [0.0, 1.0])
+def test_scales_grow_and_shrink_as_on_cpu(scale, tracker, found):
+    def run(device):
+        values = torch.tensor(scale, device=device), torch.tensor(tracker, dtype=torch.int32, device=device)
+        torch._amp_update_scale_(*values, torch.tensor(found, device=device), 2.1, 0.3, 2)
+        return values
+
+    same(run, rtol=0, atol=0)
 
 
 def test_a_scaler_tells_infinite_gradients():
