@@ -6,41 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch_spyre.testing import counting, to_device, ulps_apart
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 ALL_TYPES = (*FLOATS, *INTEGERS, torch.bool)
 
 
-def to_spyre(value: Any) -> Any:
-    """The same on the device; tensors keep strides, offset and sharing with their base."""
-    if isinstance(value, torch.Tensor):
-        storage = value.detach().as_strided((value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
-        moved = storage.to("spyre").as_strided(value.shape, value.stride(), value.storage_offset())
-        return moved.requires_grad_(value.requires_grad)
-    if isinstance(value, (list, tuple)):
-        return type(value)(to_spyre(v) for v in value)
-    return value
-
-
 def leaves(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [leaf for v in value for leaf in leaves(v)]
     return [value]
-
-
-def ulps_apart(a: torch.Tensor, b: torch.Tensor) -> float:
-    """The largest distance in units in the last place; NaNs match NaNs, zeros match zeros."""
-    if a.numel() == 0 or torch.equal(a, b):
-        return 0.0
-    both_nan = torch.isnan(a) & torch.isnan(b)
-    same = both_nan | (a == b)
-    if bool((torch.isfinite(a) != torch.isfinite(b)).logical_and(~same).any()):
-        return float("inf")
-    wide_a, wide_b = a.double(), b.double()
-    spacing = torch.finfo(a.dtype).eps * torch.maximum(wide_b.abs(), torch.tensor(torch.finfo(a.dtype).tiny).double())
-    distance = torch.where(same, 0.0, (wide_a - wide_b).abs() / spacing)
-    return float(distance.max())
 
 
 def assert_same(
@@ -72,16 +48,15 @@ def assert_same(
 
 def fallbacks_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
     """The call's result, and the operators that ran on the host for it."""
-    before = dict(torch.spyre.stats()["fallbacks"])
-    result = call()
-    after = torch.spyre.stats()["fallbacks"]
-    return result, {op: n - before.get(op, 0) for op, n in after.items() if n > before.get(op, 0)}
+    with counting() as counted:
+        result = call()
+    return result, counted["fallbacks"]
 
 
 def compare_with_cpu(fn: Callable[..., Any], *inputs: Any, host: Sequence[str] = (), **tolerance: Any) -> None:
     """Runs fn on CPU and on the device. In-place changes of the inputs are compared too. `host`: operators that may
     run on the host."""
-    moved = to_spyre(inputs)
+    moved = to_device(inputs)
     expected = fn(*inputs)
     actual, on_host = fallbacks_of(lambda: fn(*moved))
     assert set(on_host) <= set(host), f"ran on the host: {on_host}"
@@ -113,7 +88,7 @@ def compare_gradients(fn: Callable[..., torch.Tensor], *inputs: torch.Tensor, **
 def same_error(fn: Callable[..., Any], *inputs: Any, text: bool = True) -> None:
     """Both devices refuse with the same Python type, and the same text unless it names devices."""
     errors = []
-    for arguments in (inputs, to_spyre(inputs)):
+    for arguments in (inputs, to_device(inputs)):
         try:
             for leaf in leaves(fn(*arguments)):
                 if isinstance(leaf, torch.Tensor):

@@ -15,8 +15,8 @@ import torch
 import torch.autograd.forward_ad as fwAD
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_map_only
+from torch_spyre.testing import to_device
 
-from .compare import to_spyre
 from .op_outcomes import Outcome, Refusal, as_right_as, difference, outcome, tensors_in, ulps_between
 from .op_tier import NOTHING, Ran, watched
 
@@ -65,7 +65,7 @@ def moved(tree: Any, device: str) -> Any:
         if tensor.layout != torch.strided or tensor.is_conj() or tensor.is_neg():
             return tensor.detach().clone().to(device).requires_grad_(tensor.requires_grad)
         if device == "spyre":
-            return to_spyre(tensor)
+            return to_device(tensor)
         storage = tensor.detach().as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
         copy = storage.clone().as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
         return copy.requires_grad_(tensor.requires_grad)

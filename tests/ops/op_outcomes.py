@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
-
-from .compare import ulps_apart
+from torch_spyre.testing import ulps_apart
 
 # dtype: relative and absolute tolerance. Exactness is law 3's business; here a value has to be right at all.
 TOLERANCES = {

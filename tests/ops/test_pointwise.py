@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch_spyre.testing import to_device
 
-from .compare import ALL_TYPES, FLOATS, compare_gradients, compare_with_cpu, layouts, same_error, sample, to_spyre
+from .compare import ALL_TYPES, FLOATS, compare_gradients, compare_with_cpu, layouts, same_error, sample
 
 NAMES = {str(t).removeprefix("torch."): t for t in ALL_TYPES}
 
@@ -251,7 +252,7 @@ def test_in_place_with_shared_memory() -> None:
     compare_with_cpu(lambda x: x.add_(x), sample((4, 6), torch.float32))
     x = sample((5, 5), torch.float32)[:4, :4]  # CPU reads what it has just written here
     assert torch.equal(x.to("spyre").mul_(x.to("spyre").t()).cpu(), x * x.t())
-    y = to_spyre(x)
+    y = to_device(x)
     assert torch.equal(y.mul_(y.t()).cpu(), x * x.t())
     same_error(lambda x: x[1:].add_(x[:-1]), sample((9,), torch.float32))
     same_error(lambda x: x.expand(4, 3).add_(1), sample((3,), torch.float32))
