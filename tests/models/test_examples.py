@@ -43,6 +43,14 @@ def test_what_if_prices_one_run_on_several_cards():
     assert times[1] > times[0] > times[3]
 
 
+def test_two_streams_overlap_what_one_does_in_turn():
+    done = run_example("streams")
+    assert done.returncode == 0, done.stdout + done.stderr
+    times = {line[:12].strip(): float(line.split()[2]) for line in done.stdout.splitlines() if "modelled" in line}
+    assert times["two streams"] < 0.9 * times["one stream"]
+    assert "the same results: True" in done.stdout
+
+
 def test_layouts_give_the_same_bits():
     done = run_example("layouts")
     assert done.returncode == 0, done.stdout + done.stderr
