@@ -1,4 +1,5 @@
-"""Runs one row of the benchmarks over and over, for profilers, and says which mappings of the process it made grow.
+"""Runs one row of the benchmarks over and over, for profilers; says which mappings of the process it made grow, and
+which operations of the card took this machine how long (names joined by ">" are chains).
 
 python tools/steady_row.py "training step, 32-64-10, batch 16, Adam"
 python tools/steady_row.py --device cpu "decode with a growing cache, 4 layers of 256, one token"
@@ -13,7 +14,9 @@ import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -23,7 +26,8 @@ from benchmarks.places import SpyrePlace, TorchPlace
 from benchmarks.rows import find
 
 HEADER = re.compile(r"^[0-9a-f]+-[0-9a-f]+ (?:\S+ ){4}\s*(.*)$")
-SHOWN = 6  # mappings
+SHOWN = 6  # mappings, operations
+OBSERVED = 3  # steps
 
 
 def resident_kilobytes() -> Counter[str]:
@@ -36,6 +40,20 @@ def resident_kilobytes() -> Counter[str]:
         elif line.startswith("Rss:"):
             resident[mapping] += int(line.split()[1])
     return resident
+
+
+def milliseconds_by_operation(place: SpyrePlace, step: Callable[[], Any]) -> Counter[str]:
+    """Of this machine's time, in a step."""
+    with torch.spyre.timeline() as events:
+        for _ in range(OBSERVED):
+            place.wait(step())
+    named = [event for event in events if event["name"] == "process_name"]
+    host = next(event["pid"] for event in named if event["args"]["name"] == "this host")
+    taken: Counter[str] = Counter()
+    for event in events:
+        if event["ph"] == "X" and event["pid"] == host:
+            taken[event["name"]] += event["dur"] / 1e3 / OBSERVED
+    return taken
 
 
 def main() -> None:
@@ -63,6 +81,10 @@ def main() -> None:
     if isinstance(place, SpyrePlace):
         plans = torch.spyre.stats()["plan_cache"]
         print(f"  plans: {plans['entries']}, {plans['bytes'] / 2**20:.1f} MiB")
+        taken = milliseconds_by_operation(place, step)
+        print(f"  {sum(taken.values()):.2f} ms of a step in operations")
+        for name, milliseconds in taken.most_common(SHOWN):
+            print(f"  {milliseconds:8.2f}  {name}")
 
 
 if __name__ == "__main__":

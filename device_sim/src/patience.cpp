@@ -1,9 +1,21 @@
 // spyre/device_sim/patience.cpp — the innermost scope of each thread.
 #include "spyre/device_sim/patience.h"
 
+#include <ctime>
 #include <utility>
 
 namespace spyre::device_sim {
+namespace {
+
+/// It is asked for before every operation, many of which take less than reading an exact clock; this
+/// one is as old as the kernel's last tick.
+std::chrono::nanoseconds time_at_last_tick() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
 
 Patience*& Patience::innermost() {
   static thread_local Patience* patience = nullptr;
@@ -11,14 +23,20 @@ Patience*& Patience::innermost() {
 }
 
 Patience::Patience(Question question)
-    : gives_up_(question), outer_(std::exchange(innermost(), this)) {}
+    : gives_up_(question), outer_(std::exchange(innermost(), this)) {
+  start_interval();
+}
 
 Patience::~Patience() { innermost() = outer_; }
 
+void Patience::start_interval() { next_ = time_at_last_tick() + kInterval; }
+
+bool Patience::is_due() const { return time_at_last_tick() >= next_; }
+
 const Patience* Patience::due() {
   Patience* const patience = innermost();
-  if (patience == nullptr || Clock::now() < patience->next_) return nullptr;
-  patience->next_ = Clock::now() + kInterval;
+  if (patience == nullptr || !patience->is_due()) return nullptr;
+  patience->start_interval();
   return patience;
 }
 

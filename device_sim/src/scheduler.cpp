@@ -1,9 +1,10 @@
 // spyre/device_sim/scheduler.cpp — submission, helping, workers, faults, deadlocks.
 //
 // No wake-up is lost. Flights become runnable when one is submitted or finished, under the lock. A
-// thread that finishes one looks for the next itself, and wakes the waiters that sleep. Whenever a
-// thread turns to a flight of its own, goes to sleep or leaves, it calls one worker if a runnable
-// flight remains; the called worker does the same in turn.
+// thread that finishes one looks for the next itself. Whenever a thread has turned to a flight, goes
+// to sleep or leaves, it wakes the waiters that sleep if one of them has something to do: its point
+// is reached, or nobody runs what that needs. And it calls one worker if a runnable flight remains;
+// the called worker does the same in turn.
 #include "scheduler.h"
 
 #include <algorithm>
@@ -152,7 +153,7 @@ TimelinePoint Scheduler::submit_locked(StreamId stream, Operation&& operation, P
   log(LogChannel::Time, [&] {
     return str(describe(flight), " from ", span.start.count, " to ", span.end.count, " ps");
   });
-  if (urgency == Urgency::Background) wake_worker();
+  if (urgency == Urgency::Background) call_others();
   return point;
 }
 
@@ -165,7 +166,7 @@ bool Scheduler::reached(TimelinePoint point) {
   const Lock lock(mutex_);
   if (queues_.reached(point)) return true;
   queues_.promote(point);
-  wake_worker();
+  call_others();
   return false;
 }
 
@@ -195,7 +196,7 @@ void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS 
       queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
   queues_.start(flight);
   const bool observed = timeline_.on() && !skip;
-  wake_worker();
+  call_others();
   lock.unlock();
   const WallSpan begin = observed ? WallSpan::begin() : WallSpan{};
   std::exception_ptr fault;
@@ -228,7 +229,6 @@ void Scheduler::finish(Flight& flight, std::exception_ptr fault) {
   finished_ = std::max(finished_, flight.modelled.end);
   queues_.retire(flight);
   if (!watched_.empty()) note_arrivals();
-  if (sleeping_waiters_ != 0) progress_.notify_all();
 }
 
 std::exception_ptr Scheduler::take_fault(StreamId stream) {
@@ -246,11 +246,22 @@ void Scheduler::work() {
     } else if (stopping_) {
       return;
     } else {
+      call_others();
       ++idle_workers_;
       work_available_.wait(lock);
       --idle_workers_;
     }
   }
+}
+
+void Scheduler::call_others() {
+  // NOLINTNEXTLINE(readability-use-anyofallof): the analysis of locks does not look into lambdas
+  for (const Sleeper& sleeper : sleepers_) {
+    if (!has_to_wake(sleeper)) continue;
+    progress_.notify_all();
+    break;
+  }
+  wake_worker();
 }
 
 void Scheduler::wake_worker() {

@@ -12,6 +12,7 @@
 #include "spyre/base/mutex.h"
 #include "spyre/device_sim/card.h"
 #include "spyre/device_sim/meters.h"
+#include "spyre/device_sim/patience.h"
 #include "timeline.h"
 
 namespace spyre::device_sim {
@@ -87,7 +88,8 @@ class Scheduler {
   void wait_patiently(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
   /// Runs what the point needs next, or sleeps until another thread has.
   void advance_towards(TimelinePoint point, Lock& lock) SPYRE_REQUIRES(mutex_);
-  void sleep_until_progress(Flight& running, Lock& lock) SPYRE_REQUIRES(mutex_);
+  void sleep_until_progress(Flight& running, TimelinePoint point, Lock& lock)
+      SPYRE_REQUIRES(mutex_);
   void check_deadlock(const Flight& running) const SPYRE_REQUIRES(mutex_);
   /// Releases the lock while the operation runs.
   void run(Flight& flight, Lock& lock) SPYRE_REQUIRES(mutex_);
@@ -96,7 +98,9 @@ class Scheduler {
   void finish(Flight& flight, std::exception_ptr fault) SPYRE_REQUIRES(mutex_);
   void note_arrivals() SPYRE_REQUIRES(mutex_);
   void work() SPYRE_EXCLUDES(mutex_);
-  /// Called whenever this thread leaves something runnable to others.
+  /// Called whenever this thread may leave something to others: when it has turned to a flight,
+  /// goes to sleep or leaves.
+  void call_others() SPYRE_REQUIRES(mutex_);
   void wake_worker() SPYRE_REQUIRES(mutex_);
 
   const DeviceSpec& spec_;
@@ -117,8 +121,17 @@ class Scheduler {
   CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
   Meters* meters_ SPYRE_GUARDED_BY(mutex_) = nullptr;
   Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);
-  std::size_t sleeping_waiters_ SPYRE_GUARDED_BY(mutex_) = 0, idle_workers_
-                                                              SPYRE_GUARDED_BY(mutex_) = 0;
+  /// A thread that waits while another one runs what its point needs.
+  struct Sleeper {
+    std::thread::id thread;
+    TimelinePoint point;
+    const Patience* patience = nullptr;
+    bool inside_operation =
+        false;  // others find deadlocks by what it waits for: it keeps that true
+  };
+  bool has_to_wake(const Sleeper& sleeper) SPYRE_REQUIRES(mutex_);
+  std::vector<Sleeper> sleepers_ SPYRE_GUARDED_BY(mutex_);
+  std::size_t idle_workers_ SPYRE_GUARDED_BY(mutex_) = 0;
   bool worker_is_coming_ SPYRE_GUARDED_BY(mutex_) =
       false;  // woken or started, and has not looked yet
   bool stopping_ SPYRE_GUARDED_BY(mutex_) = false;

@@ -81,6 +81,46 @@ TEST_F(SchedulerTest, RemainingBackgroundWorkOutlivesTheWaiter) {
   while (ran < 100) std::this_thread::yield();
 }
 
+TEST_F(SchedulerTest, AWaiterIsWokenAtItsPointThoughTheOtherThreadGoesOn) {
+  std::atomic<bool> begun = false, go_on = false, release = false;
+  const TimelinePoint first = scheduler_.submit(kDefault, callback([&] {
+                                                  begun = true;
+                                                  while (!go_on) std::this_thread::yield();
+                                                }),
+                                                Urgency::Background);
+  scheduler_.submit(kDefault, callback([&] {
+                      while (!release) std::this_thread::yield();
+                    }),
+                    Urgency::Background);
+  while (!begun) std::this_thread::yield();
+  std::thread waiter([&] {
+    scheduler_.synchronize(first);
+    release = true;
+  });
+  go_on = true;
+  waiter.join();
+  scheduler_.synchronize_all();
+}
+
+TEST_F(SchedulerTest, AWaiterIsWokenForWhatTheOtherThreadLeavesToIt) {
+  std::atomic<bool> begun = false, go_on = false;
+  const TimelinePoint before = scheduler_.submit(scheduler_.create_stream(), callback([&] {
+                                                   begun = true;
+                                                   while (!go_on) std::this_thread::yield();
+                                                 }),
+                                                 Urgency::Background);
+  while (!begun) std::this_thread::yield();
+  scheduler_.join(kDefault, before);
+  std::thread::id runner;
+  const TimelinePoint mine = scheduler_.submit(
+      kDefault, callback([&] { runner = std::this_thread::get_id(); }), Urgency::Waited);
+  std::thread waiter([&] { scheduler_.synchronize(mine); });
+  const std::thread::id expected = waiter.get_id();
+  go_on = true;
+  waiter.join();
+  EXPECT_EQ(runner, expected);
+}
+
 TEST_F(SchedulerTest, ManyBlockedCallbacksLeaveWorkersForThePipelines) {
   std::atomic<bool> release = false;
   for (int i = 0; i < 10; ++i) {

@@ -94,50 +94,58 @@ std::vector<TimelinePoint> Scheduler::last_points() const {
 
 void Scheduler::wait(TimelinePoint point, Lock& lock) {
   while (!queues_.reached(point)) advance_towards(point, lock);
-  wake_worker();
+  call_others();
 }
 
 void Scheduler::wait_patiently(TimelinePoint point, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
   while (!queues_.reached(point)) {
     if (const Patience* const patience = Patience::due()) {
+      call_others();
       lock.unlock();
       const bool gives_up = patience->gives_up();
       lock.lock();
       if (gives_up) {
         queues_.promote(point);
-        wake_worker();
+        call_others();
         throw WaitGivenUp("synchronize: the wait was given up; its work goes on");
       }
     } else {
       advance_towards(point, lock);
     }
   }
-  wake_worker();
+  call_others();
 }
 
 void Scheduler::advance_towards(TimelinePoint point, Lock& lock) {
   Flight& next = queues_.next_towards(point);
   if (next.running) {
-    sleep_until_progress(next, lock);
+    sleep_until_progress(next, point, lock);
   } else {
     run(next, lock);
   }
 }
 
-void Scheduler::sleep_until_progress(Flight& running, Lock& lock) {
-  wake_worker();
+bool Scheduler::has_to_wake(const Sleeper& sleeper) {
+  return sleeper.inside_operation || queues_.reached(sleeper.point) ||
+         !queues_.next_towards(sleeper.point).running ||
+         (sleeper.patience != nullptr && sleeper.patience->is_due());
+}
+
+void Scheduler::sleep_until_progress(Flight& running, TimelinePoint point, Lock& lock) {
+  call_others();
   check_deadlock(running);
-  const auto mine = [self = std::this_thread::get_id()](const Flight* f) {
-    return f->runner == self;
-  };
+  const std::thread::id self = std::this_thread::get_id();
+  const auto mine = [self](const Flight* f) { return f->runner == self; };
+  Sleeper sleeper{.thread = self, .point = point, .patience = Patience::current()};
   for (Flight* flight : queues_.running()) {
     if (!mine(flight)) continue;
+    sleeper.inside_operation = true;
     flight->waits_for = &running;
     flight->waits_for_point = running.point;
   }
-  ++sleeping_waiters_;
+  sleepers_.push_back(sleeper);
   progress_.wait(lock);
-  --sleeping_waiters_;
+  std::erase_if(sleepers_, [self](const Sleeper& s) { return s.thread == self; });
   for (Flight* flight : queues_.running()) {
     if (mine(flight)) flight->waits_for = nullptr;
   }

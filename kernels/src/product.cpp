@@ -203,9 +203,13 @@ class Multiplication {
             left_of(begin(t), scratch == nullptr ? nullptr : scratch + t * tile_bytes());
         tile.right = right.data;
         tile.right_step_bytes = right.step_bytes;
-        // The rows of a column of tiles share the fetching of the next one.
-        tile.next = right.data + right.tile_bytes + right.tile_bytes * t / tiles;
-        tile.next_step_bytes = right.tile_bytes / (tiles * words_);
+        // The rows of a column of tiles share the fetching of the next one. Behind the last column
+        // come the next rows, which weights that few rows meet are read from memory for.
+        const std::int64_t row_bytes = (begin(t + 1) - begin(t)) * tile.row_bytes;
+        if (column + 1 == last && is_dense(tile)) fetch(tile, tile.left + row_bytes, row_bytes);
+        else
+          fetch(tile, right.data + right.tile_bytes + right.tile_bytes * t / tiles,
+                right.tile_bytes / tiles);
         multiply_tile(tile, begin(t), begin(t + 1), column);
       }
       right.data += right.tile_bytes;
@@ -217,6 +221,15 @@ class Multiplication {
  private:
   static constexpr std::int64_t kCrowdedColumns = 256;  // fewer do not pay for packing the rows,
   static constexpr std::int64_t kUncrowdedRows = 6;     // and then only so many rows go together
+
+  /// Whether its rows lie one behind the other: then what follows are the next tile's.
+  bool is_dense(const ProductTile& tile) const { return tile.row_bytes == words_ * kWord; }
+
+  /// Has the tile fetch these bytes by the way.
+  void fetch(ProductTile& tile, const std::byte* from, std::int64_t bytes) const {
+    tile.next = from;
+    tile.next_step_bytes = bytes / words_;
+  }
 
   bool crowded() const { return left_.row_stride * size_of(product_.type) % kSetBytes == 0; }
 

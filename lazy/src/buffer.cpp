@@ -6,7 +6,7 @@
 
 namespace spyre::lazy {
 
-Buffer::Buffer(Device& device, Bytes size) : device_(device), size_(size) {}
+Buffer::Buffer(Device& device, Bytes size) : size_(size), device_(device) {}
 
 Buffer::~Buffer() = default;
 

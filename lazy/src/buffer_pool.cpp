@@ -49,29 +49,27 @@ void BufferPool::end(Buffer& buffer) {
   delete &buffer;
 }
 
-// Nobody else can reach the buffer, so no lock is needed; the card has its own. Sticks come back as
-// buffers of their own.
+// Nobody else can reach the buffer, so no lock is needed; the card has its own.
 inline void BufferPool::clean(Buffer& buffer) noexcept {
-  if (!buffer.memory_.empty() || buffer.is_tiled()) [[unlikely]]
-    drop_content(buffer);  // most are promised, and never needed
+  if (!buffer.memory_.empty()) [[unlikely]]
+    drop_memory(buffer);  // most are promised, and never needed
   buffer.trace_serial_ = 0;
   buffer.spoiled_.store(Spoiled::No, std::memory_order_relaxed);
 }
 
-void BufferPool::drop_content(Buffer& buffer) noexcept {
-  if (!buffer.memory_.empty())
-    device_.card().free(std::exchange(buffer.memory_, device_sim::Allocation{}));
-  buffer.tiled_.reset();
+void BufferPool::drop_memory(Buffer& buffer) noexcept {
+  device_.card().free(std::exchange(buffer.memory_, device_sim::Allocation{}));
 }
 
 void BufferPool::give_back(Buffer& buffer) noexcept {
+  buffer.tiled_.reset();  // its sticks come back as buffers of their own
   clean(buffer);
   give_back(&buffer, buffer);
 }
 
 void BufferPool::drop_references(std::span<const BufferUse> uses) noexcept {
   Buffer *first = nullptr, *last = nullptr;
-  for (const BufferUse& use : uses) {
+  for (const BufferUse& use : uses) {  // no trace has a tiled buffer
     if (!use.buffer->release_reference()) continue;
     clean(*use.buffer);
     if (last == nullptr) last = use.buffer;

@@ -41,7 +41,7 @@ class BufferPool {
   void give_back(Buffer* first, Buffer& last) noexcept;
   /// Without memory and history.
   void clean(Buffer& buffer) noexcept;
-  void drop_content(Buffer& buffer) noexcept;
+  void drop_memory(Buffer& buffer) noexcept;
   void sort_returned();
   void end(Buffer& buffer);
 

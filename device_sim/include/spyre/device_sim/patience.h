@@ -23,18 +23,22 @@ class Patience {
   Patience(const Patience&) = delete;
   Patience& operator=(const Patience&) = delete;
 
-  /// The one of this thread whose time to be asked has come, or null.
+  /// The innermost of this thread, or null.
+  static const Patience* current() { return innermost(); }
+  /// The same if its time to be asked has come: it will be asked now.
   static const Patience* due();
+  /// Any thread, while the owner sleeps.
+  bool is_due() const;
   bool gives_up() const { return gives_up_(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr Clock::duration kInterval = std::chrono::milliseconds(20);
+  static constexpr std::chrono::milliseconds kInterval{20};
   static Patience*& innermost();
+  void start_interval();
 
   Question gives_up_;
   Patience* outer_;
-  Clock::time_point next_ = Clock::now() + kInterval;
+  std::chrono::nanoseconds next_{};  // time since some start
 };
 
 }  // namespace spyre::device_sim

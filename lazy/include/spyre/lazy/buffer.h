@@ -76,16 +76,18 @@ class Buffer {
            owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
 
-  Device& device_;
+  // One line of the cache holds what a flush looks at in each buffer of its trace, up to whether
+  // `memory_` has pieces: by then Python and PyTorch have used most of the cache for themselves.
+  alignas(64) std::atomic<std::uint64_t> owners_{0};
   Bytes size_;
-  std::uintptr_t mark_ = 0;
-  std::atomic<std::uint64_t> owners_{0};
-  device_sim::Allocation memory_;
-  std::unique_ptr<TiledContent> tiled_;
-  std::uint32_t trace_index_ = 0;   // position in the buffer table of the trace that used it last
-  std::uint64_t trace_serial_ = 0;  // which trace that is (Trace::serial); 0: none
+  std::uint64_t trace_serial_ = 0;  // of the trace that used it last (Trace::serial); 0: none
+  std::uint32_t trace_index_ = 0;   // position in that trace's buffer table
   std::atomic<Spoiled> spoiled_{Spoiled::No};
   Buffer* next_ = nullptr;  // in the pool
+  device_sim::Allocation memory_;
+  Device& device_;
+  std::uintptr_t mark_ = 0;
+  std::unique_ptr<TiledContent> tiled_;
 };
 
 /// An outside owner of a buffer.
