@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "spyre/base/error.h"
@@ -42,8 +43,9 @@ struct KernelProgram::Bound {
   Dims sizes;
   std::vector<BoundInput> inputs;
   Window output;
-  bool empty = false;  // nothing to write
-  bool first = false;  // the whole of a temporary that nothing wrote before
+  bool empty = false;               // nothing to write
+  bool first = false;               // the whole of a temporary that nothing wrote before
+  std::vector<std::uint32_t> last;  // temporaries that no later step uses
   std::optional<lazy::PreparedPointwise> prepared;  // of a pointwise step without counters
 
   bool can_be_prepared() const {
@@ -81,6 +83,11 @@ class KernelProgram::Call {
                      {.buffer = &buffer(bound.output.buffer), .offset = offset(bound.output)},
                      source(bound));
     }
+  }
+
+  /// What nobody uses any more is no result of a trace that ends within this call.
+  void release(const Bound& bound) {
+    for (const std::uint32_t place : bound.last) temporaries_[place] = {};
   }
 
   /// The operation in lazy's words, which borrow from `bound` and `inputs`.
@@ -245,6 +252,7 @@ void KernelProgram::bind(std::span<const std::int64_t> given) {
   bound_.clear();
   for (const ProgramStep& step : text_.steps) bound_.push_back(bound(step));
   mark_first_writers();
+  mark_last_users();
   is_bound_ = true;
 }
 
@@ -258,6 +266,21 @@ void KernelProgram::mark_first_writers() {
     bound.first = !written[temporary] && bound.can_be_prepared() && bound.output.offset == 0 &&
                   whole == temporary_bytes_[temporary];
     written[temporary] = true;
+  }
+}
+
+void KernelProgram::mark_last_users() {
+  std::vector<bool> used(text_.temporaries.size());
+  for (Bound& bound : std::views::reverse(bound_)) {
+    const auto use = [&](std::uint32_t buffer) {
+      if (buffer < text_.arguments.size()) return;
+      const std::uint32_t place = buffer - static_cast<std::uint32_t>(text_.arguments.size());
+      if (!used[place]) bound.last.push_back(place);
+      used[place] = true;
+    };
+    use(bound.output.buffer);
+    for (const BoundInput& input : bound.inputs)
+      if (input.kind == Kind::View) use(input.window.buffer);
   }
 }
 
@@ -281,6 +304,7 @@ void KernelProgram::launch(std::span<const at::Tensor> arguments,
       bound.prepared.emplace(call.words(bound, inputs));
     }
     call.record(bound);
+    call.release(bound);
   }
 }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._inductor.utils import run_and_get_code
 
 from .compare import assert_same_bits, compare_with_cpu
 
@@ -186,6 +188,25 @@ def test_other_backends(backend: str) -> None:
     assert_same_bits(lambda x: (x * 2).softmax(-1).sum(0), numbers(4, 6, 8), backend=backend)
 
 
-@pytest.mark.parametrize("how", [{"fullgraph": True}, {"mode": "reduce-overhead"}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{"fullgraph": True}, {"mode": "reduce-overhead"}, {"mode": "max-autotune"}, {"dynamic": True}], ids=str
+)
 def test_options(how: dict[str, Any]) -> None:
     assert_same_bits(lambda x: (x * 2 + 1).relu().sum(1), numbers(4, 6, 8), **how)
+
+
+@pytest.mark.parametrize(("mode", "checks"), [("default", 2), ("reduce-overhead", 0)])
+def test_reduced_overhead_asks_nothing_that_guards_have_asked(mode: str, checks: int) -> None:
+    x = numbers(6, 6).to("spyre")
+    result, (code,) = run_and_get_code(torch.compile(lambda x: torch.mm(x, x) * 2, mode=mode), x)
+    assert torch.equal(result.cpu(), (torch.mm(x, x) * 2).cpu())
+    assert len(re.findall(r"^\s+assert_size_stride\(", code, re.MULTILINE)) == checks
+
+
+def test_reduced_overhead_keeps_results_of_earlier_calls() -> None:
+    """Nothing of a call is reused by the next one, as graphs of other devices do."""
+    compiled = torch.compile(lambda x: x * 2 + 1, mode="reduce-overhead")
+    inputs = [numbers(4) + place for place in range(4)]
+    results = [compiled(x.to("spyre")) for x in inputs]
+    for x, result in zip(inputs, results, strict=True):
+        assert torch.equal(result.cpu(), x * 2 + 1)

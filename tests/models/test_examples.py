@@ -73,6 +73,13 @@ def test_two_cards_train_as_one():
     assert "40 copies between the cards" in done.stdout  # a step has two: activations there, gradients back
 
 
+def test_costs_of_a_compiled_call_are_told():
+    done = run_example("compiled_call")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    assert rows == ["eager", "compiled", "reduce-overhead", "replayed,", "compiled,"]
+
+
 def test_replayed_steps_have_the_bits_of_recorded_ones():
     done = run_example("graph_replay")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -62,6 +62,11 @@ class SpyrePythonWrapperCodegen(PythonWrapperCodegen):
         sizes, strides = map(self.codegen_python_shape_tuple, (shape, stride))
         return f"{name} = empty_strided_spyre({sizes}, {strides}, {dtype}, {device.index or 0})"
 
+    def write_assert_size_stride(self, name: str, size: str, stride: str, op_name: str) -> None:
+        """Not with mode="reduce-overhead": guards have asked, and what other devices replay asks nothing, either."""
+        if not config.triton.cudagraphs:
+            super().write_assert_size_stride(name, size, stride, op_name)
+
     def generate_fallback_kernel(self, node: Any) -> None:
         if (called := _quick_form(node.op_overload)) is not None:
             node.python_kernel_name = self.alias(called)

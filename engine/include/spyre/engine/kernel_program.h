@@ -100,6 +100,7 @@ class KernelProgram {
   Bound bound(const ProgramStep& step) const;
   void bind(std::span<const std::int64_t> given) SPYRE_REQUIRES(mutex_);
   void mark_first_writers() SPYRE_REQUIRES(mutex_);
+  void mark_last_users() SPYRE_REQUIRES(mutex_);
   Dims resolve(const TableIndices& indices) const;
 
   Mutex mutex_;
