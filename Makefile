@@ -13,7 +13,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-browser bench bench-peers lint docs clean
+.PHONY: help setup build demo test test-cpp test-python test-browser test-pytorch bench bench-peers lint docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,17 @@ test-python:
 test-browser: ## HTML pages of reports and benchmarks in a headless Chromium, which it installs
 	@$(SETUP) package demo test browser
 	$(RUN) -m pytest tests/browser
+
+test-pytorch: build/pytorch ## PyTorch's own device-generic tests, of a checkout in build/pytorch (FILES="test_nn.py" chooses)
+	@$(SETUP) package test
+	$(RUN) -m tests.device_generic build/pytorch/test $(FILES)
+
+build/pytorch:
+	@$(SETUP) package
+	git clone --quiet --depth 1 --filter=blob:none --sparse \
+	  --branch v$$($(RUN) -c "import torch; print(torch.__version__.split('+')[0])") \
+	  https://github.com/pytorch/pytorch $@
+	git -C $@ sparse-checkout set test
 
 BENCH_OUT := --json build/benchmarks.json --html build/benchmarks.html
 bench: ## ratios against CPU eager in one run; a page in build/benchmarks.html (BENCH="--quick --only softmax" chooses)

@@ -23,15 +23,18 @@ Patience*& Patience::innermost() {
 }
 
 Patience::Patience(Question question)
-    : gives_up_(question), outer_(std::exchange(innermost(), this)) {
-  start_interval();
-}
+    : gives_up_(question), outer_(std::exchange(innermost(), this)) {}
 
 Patience::~Patience() { innermost() = outer_; }
 
 void Patience::start_interval() { next_ = time_at_last_tick() + kInterval; }
 
-bool Patience::is_due() const { return time_at_last_tick() >= next_; }
+bool Patience::is_due() const { return gives_up_ != nullptr && time_at_last_tick() >= next_; }
+
+void Patience::begin_wait() {
+  Patience* const patience = innermost();
+  if (patience != nullptr && patience->gives_up_ != nullptr) patience->start_interval();
+}
 
 const Patience* Patience::due() {
   Patience* const patience = innermost();

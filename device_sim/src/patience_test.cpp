@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "scheduler.h"
 #include "test_programs.h"
@@ -56,6 +59,60 @@ TEST_F(PatienceTest, DrainingKnowsNoPatience) {
   const Patience none([] { return true; });
   scheduler_.drain(last);
   EXPECT_EQ(ran_, 2);
+}
+
+TEST_F(PatienceTest, AnOperationThatWaitsIsNotGivenUp) {
+  const StreamId other = scheduler_.create_stream();
+  const TimelinePoint inner = submit_slow(2);
+  const TimelinePoint outer = scheduler_.submit(
+      other, callback([this, inner] { scheduler_.synchronize(inner); }), Urgency::Waited);
+  {
+    const Patience none([] { return true; });
+    scheduler_.synchronize(outer);  // one operation: nothing to give up between
+  }
+  EXPECT_EQ(ran_, 2);
+  EXPECT_EQ(scheduler_.take_fault(other), nullptr);
+}
+
+TEST(Patience, AShortWaitIsNotAsked) {
+  const Patience none([] { return true; });
+  std::this_thread::sleep_for(kLongerThanPatience);
+  Patience::begin_wait();
+  const Patience endless(nullptr);
+  EXPECT_EQ(Patience::due(), nullptr);
+}
+
+class GivenUpTransfer : public testing::Test {
+ protected:
+  /// Submits it behind something slow, waits for it, and gives up, unless a worker was faster.
+  void give_up(Operation transfer) {
+    card_.enqueue(kDefault, callback([] { std::this_thread::sleep_for(kLongerThanPatience); }),
+                  Urgency::Waited);
+    const TimelinePoint point = card_.enqueue(kDefault, std::move(transfer), Urgency::Waited);
+    const Patience none([] { return true; });
+    try {
+      card_.synchronize(point);
+    } catch (const WaitGivenUp& end) { end.detach_transfer(); }
+  }
+  Card card_{small_spec()};
+  Piece piece_ = card_.allocate(128_B).pieces.front();
+};
+
+TEST_F(GivenUpTransfer, HasCopiedWhatItSends) {
+  std::vector<std::int32_t> sent{7}, brought{0};
+  give_up(upload(sent, piece_));
+  sent = {8};
+  run(card_, kDefault, download(piece_, brought));
+  EXPECT_EQ(brought[0], 7);
+}
+
+TEST_F(GivenUpTransfer, BringsNothing) {
+  std::vector<std::int32_t> sent{7}, brought{1};
+  run(card_, kDefault, upload(sent, piece_));
+  give_up(download(piece_, brought));
+  brought = {2};
+  card_.synchronize_all();
+  EXPECT_EQ(brought[0], 2);
 }
 
 TEST(Patience, IsAskedInItsThreadAndScopeOnly) {

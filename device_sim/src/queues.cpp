@@ -248,6 +248,12 @@ std::exception_ptr Queues::poison(const Flight& flight) const {
   return nullptr;
 }
 
+Flight* Queues::find(TimelinePoint point) {
+  for (const std::unique_ptr<Flight>& flight : at(point.stream).flights)
+    if (flight->point == point && !flight->done) return flight.get();
+  return nullptr;
+}
+
 void Queues::promote(TimelinePoint point) {
   for (const std::unique_ptr<Flight>& flight : at(point.stream).flights) {
     if (flight->point.sequence > point.sequence) return;

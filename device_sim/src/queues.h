@@ -55,6 +55,8 @@ class Queues {
   TimelinePoint last_point(StreamId stream) const { return at(stream).last; }
   /// Throws InvalidArgument for a point that was never submitted.
   bool reached(TimelinePoint point) const;
+  /// What has to finish for the point to be reached; nullptr: it has.
+  Flight* find(TimelinePoint point);
 
   /// Appends to the stream; finds the hazards against flights on other pipelines that it could
   /// overtake.

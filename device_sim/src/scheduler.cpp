@@ -15,6 +15,7 @@
 #include "spyre/base/error.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
+#include "spyre/device_sim/patience.h"
 
 namespace spyre::device_sim {
 namespace {
@@ -213,6 +214,7 @@ std::exception_ptr Scheduler::execute(const Operation& operation, bool skipped) 
   try {
     // Also for what is skipped: its memory may be in the other card's hands until then.
     if (const PeerPoint* peer = awaited_peer(operation)) peer->card->drain_for_peer(peer->point);
+    const Patience endless(nullptr);  // an operation that waits is not given up halfway
     if (!skipped) execute_(operation);
     return nullptr;
   } catch (...) { return std::current_exception(); }

@@ -58,6 +58,8 @@ class Scheduler {
   /// The same without the modelled host.
   void drain(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   void drain_all() SPYRE_EXCLUDES(mutex_);
+  /// See WaitGivenUp.
+  void detach(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   /// And throws the fault that the point's stream had by then.
   void drain_for_peer(TimelinePoint point) SPYRE_EXCLUDES(mutex_);
   std::exception_ptr take_fault(StreamId stream) SPYRE_EXCLUDES(mutex_);

@@ -1,11 +1,29 @@
 // spyre/device_sim/scheduler_waits.cpp — waiting for points of the card: who waits helps.
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <variant>
+#include <vector>
 
 #include "scheduler.h"
 #include "spyre/device_sim/patience.h"
 
 namespace spyre::device_sim {
+namespace {
+
+/// A transfer that has not begun does without the host's memory: what it sends is copied, what it brings dropped.
+void detach_from_host(Operation& operation) {
+  if (auto* up = std::get_if<HostToDevice>(&operation.what); up != nullptr && up->source) {
+    auto copy =
+        std::make_shared<std::vector<std::byte>>(up->source, up->source + length_of(*up).count);
+    up->source = copy->data();
+    up->keep_alive = std::move(copy);
+  } else if (auto* down = std::get_if<DeviceToHost>(&operation.what)) {
+    down->target = nullptr;
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<const Arrival> Scheduler::watch(TimelinePoint point) {
   auto arrival = std::make_shared<Arrival>();
@@ -75,6 +93,14 @@ void Scheduler::drain(TimelinePoint point) {
   wait(point, lock);
 }
 
+void Scheduler::detach(TimelinePoint point) {
+  Lock lock(mutex_);
+  Flight* const flight = queues_.find(point);
+  if (flight == nullptr) return;
+  if (flight->running) return wait(point, lock);
+  detach_from_host(flight->operation);
+}
+
 void Scheduler::drain_all() {
   Lock lock(mutex_);
   for (const TimelinePoint& point : last_points()) wait(point, lock);
@@ -98,6 +124,7 @@ void Scheduler::wait(TimelinePoint point, Lock& lock) {
 }
 
 void Scheduler::wait_patiently(TimelinePoint point, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
+  Patience::begin_wait();
   while (!queues_.reached(point)) {
     if (const Patience* const patience = Patience::due()) {
       call_others();
@@ -107,7 +134,8 @@ void Scheduler::wait_patiently(TimelinePoint point, Lock& lock) SPYRE_NO_THREAD_
       if (gives_up) {
         queues_.promote(point);
         call_others();
-        throw WaitGivenUp("synchronize: the wait was given up; its work goes on");
+        throw WaitGivenUp("the wait for the card was given up; its work goes on",
+                          [this, point] { detach(point); });
       }
     } else {
       advance_towards(point, lock);

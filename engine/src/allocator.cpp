@@ -153,6 +153,10 @@ lazy::Buffer& buffer_at(const c10::DataPtr& pointer) {
   Runtime& runtime = Runtime::get();
   void* owner =
       runtime.holds(address) ? runtime.entry_holding(address).addresses.owner_of(address) : nullptr;
+  if (owner == nullptr && runtime.holds(address))
+    throw Unsupported(
+        "spyre: memory that begins where no tensor's does, as that of storage[a:b]; slice a tensor "
+        "instead");
   if (owner == nullptr || !static_cast<lazy::Buffer*>(owner)->observable())
     throw TypeMismatch(
         str("spyre: a tensor on ", pointer.device().str(), " without a device buffer"));

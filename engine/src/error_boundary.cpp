@@ -6,6 +6,8 @@
 #include <atomic>
 
 #include "spyre/base/matrix_error.h"
+#include "spyre/device_sim/patience.h"
+#include "spyre/engine/interruption.h"
 
 namespace spyre::engine {
 namespace {
@@ -23,11 +25,19 @@ std::atomic<FailureObserver>& observer() {
   return instance;
 }
 
+std::atomic<InterruptionThrower>& thrower() {
+  static std::atomic<InterruptionThrower> instance{nullptr};
+  return instance;
+}
+
 }  // namespace
 
 void set_failure_observer(FailureObserver replacement) { observer() = replacement; }
+void set_interruption_thrower(InterruptionThrower replacement) { thrower() = replacement; }
 
 void rethrow_as_c10(const Error& error) {
+  if (is<device_sim::WaitGivenUp>(error))
+    if (const InterruptionThrower interrupt = thrower()) interrupt();
   if (const FailureObserver observe = observer()) observe(error);
   if (is<InvalidArgument>(error)) raise<c10::ValueError>(error);
   if (is<IndexOutOfRange>(error)) raise<c10::IndexError>(error);

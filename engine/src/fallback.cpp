@@ -88,7 +88,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
         "fbgemm_linear_fp16_weight", "fbgemm_linear_fp16_weight_fp32_activation",
         "fbgemm_linear_int8_weight", "fbgemm_linear_int8_weight_fp32_activation",
         "fbgemm_linear_quantize_weight", "fbgemm_pack_gemm_matrix_fp16",
-        "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN"})
+        "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN", "range.out_"})
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
 }
 

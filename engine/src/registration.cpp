@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "fallback_arguments.h"
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
 #include "spyre/engine/error_boundary.h"
@@ -87,6 +88,7 @@ struct OutByCopy final : c10::OperatorKernel {
     const auto call = torch::jit::last(*stack, op.schema().arguments().size());
     torch::jit::Stack given(call.begin(), call.end());
     const std::size_t count = functional.schema().returns().size();
+    device_of_call(op, *stack);  // refuses results on other devices, whatever else is wrong
     const std::vector<c10::IValue> outs = torch::jit::pop(*stack, count);
     choose_type(*stack, outs.front().toTensor());
     functional.callBoxed(stack);
@@ -115,7 +117,6 @@ struct OutByCopy final : c10::OperatorKernel {
   }
 
   static void store(const at::Tensor& result, const at::Tensor& out) {
-    check_same_device(std::array{&out}, result.device());
     resize_output(out, dims_of(result.sizes()), dims_of(result.strides()));
     out.copy_(result);
   }

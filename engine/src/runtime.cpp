@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "spyre/base/env.h"
+#include "spyre/device_sim/patience.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/memory_pressure.h"
 #include "spyre/engine/source.h"
@@ -131,6 +132,7 @@ std::vector<device_sim::ActivityRecord> Runtime::take_activities() {
 }
 
 void Runtime::drain_at_exit() noexcept {
+  const device_sim::Patience endless(nullptr);
   for (const auto& entry : devices_) {
     try {
       entry->device.synchronize_all(lazy::FlushReason::Shutdown);

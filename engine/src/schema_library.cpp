@@ -134,6 +134,12 @@ bool is_mask(const c10::IValue& value) {
   return type == c10::ScalarType::Bool || type == c10::ScalarType::Byte;
 }
 
+/// Whether CPU's kernel refuses or warns under torch.use_deterministic_algorithms(): that is heard at the call.
+bool is_nondeterministic(const OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name == "aten::put_" || name.starts_with("aten::max_unpool");
+}
+
 /// The caller waits to hear whether every matrix had a result.
 bool waits_for_a_check(const OperatorHandle& op, const Stack& stack) {
   const auto& schema = op.schema();
@@ -145,6 +151,7 @@ bool waits_for_a_check(const OperatorHandle& op, const Stack& stack) {
 
 bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stack) const {
   if (waits_for_a_check(op, stack)) return true;
+  if (at::globalContext().deterministicAlgorithms() && is_nondeterministic(op)) return true;
   if (!row_.masks_on_host) return false;
   for (std::size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
     if (!stack[i].isList()) continue;

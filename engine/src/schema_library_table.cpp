@@ -1,6 +1,7 @@
 // spyre/engine/schema_library_table.cpp — the rows: which operators run as library operations by schema alone.
 #include <ATen/ExpandUtils.h>
 #include <ATen/Operators.h>
+#include <ATen/ops/_ctc_loss_meta_dispatch.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_backward_meta_dispatch.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_meta_dispatch.h>
 #include <ATen/ops/_upsample_bilinear2d_aa_backward_meta_dispatch.h>
@@ -9,6 +10,8 @@
 #include <ATen/ops/_upsample_nearest_exact1d_meta_dispatch.h>
 #include <ATen/ops/_upsample_nearest_exact2d_backward_meta_dispatch.h>
 #include <ATen/ops/_upsample_nearest_exact2d_meta_dispatch.h>
+#include <ATen/ops/_upsample_nearest_exact3d_backward_meta_dispatch.h>
+#include <ATen/ops/_upsample_nearest_exact3d_meta_dispatch.h>
 #include <ATen/ops/adaptive_max_pool2d_backward_meta_dispatch.h>
 #include <ATen/ops/adaptive_max_pool2d_meta_dispatch.h>
 #include <ATen/ops/adaptive_max_pool3d_backward_meta_dispatch.h>
@@ -19,6 +22,9 @@
 #include <ATen/ops/avg_pool3d_meta_dispatch.h>
 #include <ATen/ops/cumprod_meta_dispatch.h>
 #include <ATen/ops/cumsum_meta_dispatch.h>
+#include <ATen/ops/fractional_max_pool2d_backward_meta_dispatch.h>
+#include <ATen/ops/fractional_max_pool2d_meta_dispatch.h>
+#include <ATen/ops/fractional_max_pool3d_meta_dispatch.h>
 #include <ATen/ops/gather_meta_dispatch.h>
 #include <ATen/ops/index_add_meta_dispatch.h>
 #include <ATen/ops/index_copy_meta_dispatch.h>
@@ -76,12 +82,30 @@ void shapes_of_index_put(const c10::OperatorHandle& op, torch::jit::Stack& stack
   torch::jit::drop(stack, count);
   torch::jit::push(stack, std::move(self));
 }
+
+/// A dense result as large as the argument of that number, and of its type.
+template <std::size_t number>
+void shapes_of_argument(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const std::size_t count = op.schema().arguments().size();
+  const at::Tensor like = torch::jit::peek(stack, number, count).toTensor();
+  torch::jit::drop(stack, count);
+  torch::jit::push(stack, at::empty_like(like, at::MemoryFormat::Contiguous));
+}
+
 #define SHAPES(op, rule) &shapes_by<at::_ops::op, &at::meta::rule>
+/// Operator, overload and rule of one name.
+#define STRUCTURED(name, ...) \
+  SchemaLibraryRow { .aten = #name __VA_OPT__(, ) __VA_ARGS__, .shapes = SHAPES(name, name) }
+/// The same for operators whose sizes may be symbols.
+#define SYMBOLIC(name, ...)                                                         \
+  SchemaLibraryRow {                                                                \
+    .aten = #name __VA_OPT__(, ) __VA_ARGS__, .shapes = SHAPES(name, name##_symint) \
+  }
 
 constexpr std::array kRows{
     // Reading and writing by index.
     SchemaLibraryRow{.aten = "index_select", .faults = true},
-    SchemaLibraryRow{.aten = "gather", .faults = true, .shapes = SHAPES(gather, gather)},
+    STRUCTURED(gather, .faults = true),
     SchemaLibraryRow{.aten = "take", .faults = true},
     SchemaLibraryRow{.aten = "put_", .faults = true},
     SchemaLibraryRow{.aten = "scatter.src", .faults = true, .shapes = SHAPES(scatter_src, scatter)},
@@ -92,8 +116,7 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "scatter.value_reduce",
                      .faults = true,
                      .shapes = SHAPES(scatter_value_reduce, scatter)},
-    SchemaLibraryRow{
-        .aten = "scatter_add", .faults = true, .shapes = SHAPES(scatter_add, scatter_add)},
+    STRUCTURED(scatter_add, .faults = true),
     SchemaLibraryRow{.aten = "scatter_reduce.two",
                      .faults = true,
                      .shapes = SHAPES(scatter_reduce_two, scatter_reduce)},
@@ -105,23 +128,19 @@ constexpr std::array kRows{
                      .faults = true,
                      .masks_on_host = true,
                      .shapes = &shapes_of_index_put},
-    SchemaLibraryRow{.aten = "index_add", .faults = true, .shapes = SHAPES(index_add, index_add)},
-    SchemaLibraryRow{
-        .aten = "index_copy", .faults = true, .shapes = SHAPES(index_copy, index_copy)},
-    SchemaLibraryRow{
-        .aten = "index_reduce", .faults = true, .shapes = SHAPES(index_reduce, index_reduce)},
+    STRUCTURED(index_add, .faults = true),
+    STRUCTURED(index_copy, .faults = true),
+    STRUCTURED(index_reduce, .faults = true),
     SchemaLibraryRow{.aten = "index_fill_.int_Scalar", .faults = true},
     SchemaLibraryRow{.aten = "index_fill_.int_Tensor", .faults = true},
     SchemaLibraryRow{.aten = "embedding_dense_backward", .faults = true},
     SchemaLibraryRow{.aten = "searchsorted.Tensor"},
     SchemaLibraryRow{.aten = "bucketize.Tensor"},
     // Losses over class indices.
-    SchemaLibraryRow{.aten = "nll_loss_forward",
-                     .faults = true,
-                     .shapes = SHAPES(nll_loss_forward, nll_loss_forward_symint)},
-    SchemaLibraryRow{.aten = "nll_loss_backward",
-                     .faults = true,
-                     .shapes = SHAPES(nll_loss_backward, nll_loss_backward_symint)},
+    STRUCTURED(_ctc_loss),
+    SchemaLibraryRow{.aten = "_ctc_loss_backward", .shapes = &shapes_of_argument<1>},
+    SYMBOLIC(nll_loss_forward, .faults = true),
+    SYMBOLIC(nll_loss_backward, .faults = true),
     SchemaLibraryRow{.aten = "nll_loss2d_forward", .faults = true},
     SchemaLibraryRow{.aten = "nll_loss2d_backward", .faults = true},
     SchemaLibraryRow{.aten = "multi_margin_loss", .faults = true},
@@ -129,13 +148,13 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "multilabel_margin_loss_forward", .faults = true},
     SchemaLibraryRow{.aten = "multilabel_margin_loss_backward", .faults = true},
     // Scans and orders.
-    SchemaLibraryRow{.aten = "cumsum", .shapes = SHAPES(cumsum, cumsum)},
-    SchemaLibraryRow{.aten = "cumprod", .shapes = SHAPES(cumprod, cumprod)},
+    STRUCTURED(cumsum),
+    STRUCTURED(cumprod),
     SchemaLibraryRow{.aten = "cummax"},
     SchemaLibraryRow{.aten = "cummin"},
     SchemaLibraryRow{.aten = "_logcumsumexp"},
     SchemaLibraryRow{.aten = "sort.stable", .shapes = SHAPES(sort_stable, sort)},
-    SchemaLibraryRow{.aten = "topk", .shapes = SHAPES(topk, topk_symint)},
+    SYMBOLIC(topk),
     SchemaLibraryRow{.aten = "median"},
     SchemaLibraryRow{.aten = "mode"},
     SchemaLibraryRow{.aten = "median.dim"},
@@ -151,133 +170,68 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "im2col", .batch_rank = 4},
     SchemaLibraryRow{.aten = "col2im", .batch_rank = 3},
     SchemaLibraryRow{.aten = "unfold_backward"},
-    SchemaLibraryRow{.aten = "reflection_pad1d",
-                     .shapes = SHAPES(reflection_pad1d, reflection_pad1d_symint)},
-    SchemaLibraryRow{.aten = "reflection_pad1d_backward",
-                     .shapes = SHAPES(reflection_pad1d_backward, reflection_pad1d_backward_symint)},
+    SYMBOLIC(reflection_pad1d),
+    SYMBOLIC(reflection_pad1d_backward),
     SchemaLibraryRow{.aten = "reflection_pad2d"},
     SchemaLibraryRow{.aten = "reflection_pad2d_backward"},
-    SchemaLibraryRow{.aten = "replication_pad1d",
-                     .shapes = SHAPES(replication_pad1d, replication_pad1d_symint)},
-    SchemaLibraryRow{
-        .aten = "replication_pad1d_backward",
-        .shapes = SHAPES(replication_pad1d_backward, replication_pad1d_backward_symint)},
-    SchemaLibraryRow{.aten = "replication_pad2d",
-                     .shapes = SHAPES(replication_pad2d, replication_pad2d_symint)},
+    SYMBOLIC(replication_pad1d),
+    SYMBOLIC(replication_pad1d_backward),
+    SYMBOLIC(replication_pad2d),
     SchemaLibraryRow{.aten = "replication_pad2d_backward"},
-    SchemaLibraryRow{.aten = "reflection_pad3d",
-                     .shapes = SHAPES(reflection_pad3d, reflection_pad3d_symint)},
-    SchemaLibraryRow{.aten = "reflection_pad3d_backward",
-                     .shapes = SHAPES(reflection_pad3d_backward, reflection_pad3d_backward_symint)},
-    SchemaLibraryRow{.aten = "replication_pad3d",
-                     .shapes = SHAPES(replication_pad3d, replication_pad3d_symint)},
+    SYMBOLIC(reflection_pad3d),
+    SYMBOLIC(reflection_pad3d_backward),
+    SYMBOLIC(replication_pad3d),
     SchemaLibraryRow{.aten = "replication_pad3d_backward"},
     // Windows over images.
-    SchemaLibraryRow{.aten = "max_pool2d_with_indices",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(max_pool2d_with_indices, max_pool2d_with_indices)},
-    SchemaLibraryRow{
-        .aten = "max_pool2d_with_indices_backward",
-        .batch_rank = 4,
-        .shapes = SHAPES(max_pool2d_with_indices_backward, max_pool2d_with_indices_backward)},
+    STRUCTURED(max_pool2d_with_indices, .batch_rank = 4),
+    STRUCTURED(max_pool2d_with_indices_backward, .batch_rank = 4),
     SchemaLibraryRow{.aten = "max_pool3d_with_indices", .batch_rank = 5},
     SchemaLibraryRow{.aten = "max_pool3d_with_indices_backward", .batch_rank = 5},
-    SchemaLibraryRow{
-        .aten = "avg_pool2d", .batch_rank = 4, .shapes = SHAPES(avg_pool2d, avg_pool2d)},
-    SchemaLibraryRow{.aten = "avg_pool2d_backward",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(avg_pool2d_backward, avg_pool2d_backward)},
-    SchemaLibraryRow{
-        .aten = "avg_pool3d", .batch_rank = 5, .shapes = SHAPES(avg_pool3d, avg_pool3d)},
-    SchemaLibraryRow{.aten = "avg_pool3d_backward",
-                     .batch_rank = 5,
-                     .shapes = SHAPES(avg_pool3d_backward, avg_pool3d_backward)},
-    SchemaLibraryRow{.aten = "adaptive_max_pool2d",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(adaptive_max_pool2d, adaptive_max_pool2d)},
-    SchemaLibraryRow{.aten = "adaptive_max_pool2d_backward",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(adaptive_max_pool2d_backward, adaptive_max_pool2d_backward)},
+    STRUCTURED(avg_pool2d, .batch_rank = 4),
+    STRUCTURED(avg_pool2d_backward, .batch_rank = 4),
+    STRUCTURED(avg_pool3d, .batch_rank = 5),
+    STRUCTURED(avg_pool3d_backward, .batch_rank = 5),
+    STRUCTURED(adaptive_max_pool2d, .batch_rank = 4),
+    STRUCTURED(adaptive_max_pool2d_backward, .batch_rank = 4),
     SchemaLibraryRow{.aten = "_adaptive_avg_pool2d", .batch_rank = 4},
     SchemaLibraryRow{.aten = "_adaptive_avg_pool2d_backward", .batch_rank = 4},
     SchemaLibraryRow{.aten = "_adaptive_avg_pool3d", .batch_rank = 5},
     SchemaLibraryRow{.aten = "_adaptive_avg_pool3d_backward", .batch_rank = 5},
-    SchemaLibraryRow{.aten = "upsample_nearest1d",
-                     .batch_rank = 3,
-                     .shapes = SHAPES(upsample_nearest1d, upsample_nearest1d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_nearest1d_backward",
-        .shapes = SHAPES(upsample_nearest1d_backward, upsample_nearest1d_backward_symint)},
-    SchemaLibraryRow{.aten = "upsample_nearest2d",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(upsample_nearest2d, upsample_nearest2d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_nearest2d_backward",
-        .shapes = SHAPES(upsample_nearest2d_backward, upsample_nearest2d_backward_symint)},
-    SchemaLibraryRow{.aten = "upsample_linear1d",
-                     .batch_rank = 3,
-                     .shapes = SHAPES(upsample_linear1d, upsample_linear1d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_linear1d_backward",
-        .shapes = SHAPES(upsample_linear1d_backward, upsample_linear1d_backward_symint)},
-    SchemaLibraryRow{.aten = "upsample_bilinear2d",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(upsample_bilinear2d, upsample_bilinear2d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_bilinear2d_backward",
-        .shapes = SHAPES(upsample_bilinear2d_backward, upsample_bilinear2d_backward_symint)},
-    SchemaLibraryRow{.aten = "upsample_bicubic2d",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(upsample_bicubic2d, upsample_bicubic2d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_bicubic2d_backward",
-        .shapes = SHAPES(upsample_bicubic2d_backward, upsample_bicubic2d_backward_symint)},
+    SYMBOLIC(upsample_nearest1d, .batch_rank = 3),
+    SYMBOLIC(upsample_nearest1d_backward),
+    SYMBOLIC(upsample_nearest2d, .batch_rank = 4),
+    SYMBOLIC(upsample_nearest2d_backward),
+    SYMBOLIC(upsample_linear1d, .batch_rank = 3),
+    SYMBOLIC(upsample_linear1d_backward),
+    SYMBOLIC(upsample_bilinear2d, .batch_rank = 4),
+    SYMBOLIC(upsample_bilinear2d_backward),
+    SYMBOLIC(upsample_bicubic2d, .batch_rank = 4),
+    SYMBOLIC(upsample_bicubic2d_backward),
     SchemaLibraryRow{.aten = "grid_sampler_2d", .batch_rank = 4},
     SchemaLibraryRow{.aten = "grid_sampler_2d_backward"},
-    SchemaLibraryRow{.aten = "adaptive_max_pool3d",
-                     .batch_rank = 5,
-                     .shapes = SHAPES(adaptive_max_pool3d, adaptive_max_pool3d)},
-    SchemaLibraryRow{.aten = "adaptive_max_pool3d_backward",
-                     .batch_rank = 5,
-                     .shapes = SHAPES(adaptive_max_pool3d_backward, adaptive_max_pool3d_backward)},
+    STRUCTURED(adaptive_max_pool3d, .batch_rank = 5),
+    STRUCTURED(adaptive_max_pool3d_backward, .batch_rank = 5),
+    STRUCTURED(fractional_max_pool2d),
+    STRUCTURED(fractional_max_pool2d_backward, .faults = true),
+    STRUCTURED(fractional_max_pool3d),
+    SchemaLibraryRow{
+        .aten = "fractional_max_pool3d_backward", .faults = true, .shapes = &shapes_of_argument<1>},
     SchemaLibraryRow{.aten = "max_unpool2d", .faults = true},
     SchemaLibraryRow{.aten = "max_unpool3d", .faults = true},
-    SchemaLibraryRow{.aten = "upsample_nearest3d",
-                     .batch_rank = 5,
-                     .shapes = SHAPES(upsample_nearest3d, upsample_nearest3d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_nearest3d_backward",
-        .shapes = SHAPES(upsample_nearest3d_backward, upsample_nearest3d_backward_symint)},
-    SchemaLibraryRow{.aten = "upsample_trilinear3d",
-                     .batch_rank = 5,
-                     .shapes = SHAPES(upsample_trilinear3d, upsample_trilinear3d_symint)},
-    SchemaLibraryRow{
-        .aten = "upsample_trilinear3d_backward",
-        .shapes = SHAPES(upsample_trilinear3d_backward, upsample_trilinear3d_backward_symint)},
-    SchemaLibraryRow{.aten = "_upsample_nearest_exact1d",
-                     .batch_rank = 3,
-                     .shapes = SHAPES(_upsample_nearest_exact1d, _upsample_nearest_exact1d_symint)},
-    SchemaLibraryRow{.aten = "_upsample_nearest_exact1d_backward",
-                     .shapes = SHAPES(_upsample_nearest_exact1d_backward,
-                                      _upsample_nearest_exact1d_backward_symint)},
-    SchemaLibraryRow{.aten = "_upsample_nearest_exact2d",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(_upsample_nearest_exact2d, _upsample_nearest_exact2d_symint)},
-    SchemaLibraryRow{.aten = "_upsample_nearest_exact2d_backward",
-                     .shapes = SHAPES(_upsample_nearest_exact2d_backward,
-                                      _upsample_nearest_exact2d_backward_symint)},
-    SchemaLibraryRow{.aten = "_upsample_bilinear2d_aa",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(_upsample_bilinear2d_aa, _upsample_bilinear2d_aa_symint)},
-    SchemaLibraryRow{.aten = "_upsample_bilinear2d_aa_backward",
-                     .shapes = SHAPES(_upsample_bilinear2d_aa_backward,
-                                      _upsample_bilinear2d_aa_backward_symint)},
-    SchemaLibraryRow{.aten = "_upsample_bicubic2d_aa",
-                     .batch_rank = 4,
-                     .shapes = SHAPES(_upsample_bicubic2d_aa, _upsample_bicubic2d_aa_symint)},
-    SchemaLibraryRow{
-        .aten = "_upsample_bicubic2d_aa_backward",
-        .shapes = SHAPES(_upsample_bicubic2d_aa_backward, _upsample_bicubic2d_aa_backward_symint)},
+    SYMBOLIC(upsample_nearest3d, .batch_rank = 5),
+    SYMBOLIC(upsample_nearest3d_backward),
+    SYMBOLIC(upsample_trilinear3d, .batch_rank = 5),
+    SYMBOLIC(upsample_trilinear3d_backward),
+    SYMBOLIC(_upsample_nearest_exact1d, .batch_rank = 3),
+    SYMBOLIC(_upsample_nearest_exact1d_backward),
+    SYMBOLIC(_upsample_nearest_exact2d, .batch_rank = 4),
+    SYMBOLIC(_upsample_nearest_exact2d_backward),
+    SYMBOLIC(_upsample_nearest_exact3d, .batch_rank = 5),
+    SYMBOLIC(_upsample_nearest_exact3d_backward),
+    SYMBOLIC(_upsample_bilinear2d_aa, .batch_rank = 4),
+    SYMBOLIC(_upsample_bilinear2d_aa_backward),
+    SYMBOLIC(_upsample_bicubic2d_aa, .batch_rank = 4),
+    SYMBOLIC(_upsample_bicubic2d_aa_backward),
     SchemaLibraryRow{.aten = "grid_sampler_3d", .batch_rank = 5},
     SchemaLibraryRow{.aten = "grid_sampler_3d_backward"},
     // Complex numbers, which the op table does not have.
@@ -288,6 +242,8 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "_fft_c2c"},
 };
 
+#undef SYMBOLIC
+#undef STRUCTURED
 #undef SHAPES
 
 }  // namespace

@@ -101,7 +101,9 @@ torch::jit::Stack on_device_type(const c10::OperatorHandle& op, const SchemaArgu
     stand_ins.push_back(
         at::empty_strided(t.sizes(), t.strides(), t.options().device(type).requires_grad(false)));
     if (type != c10::DeviceType::CPU) continue;
-    stand_ins.back().fill_(holds_pivots(op.schema().arguments()[call.slots()[i].argument]) ? 1 : 0);
+    // Its memory, each byte once: an expanded tensor has more elements than anyone could write.
+    at::Tensor memory = at::empty({0}, stand_ins.back().options()).set_(stand_ins.back().storage());
+    memory.fill_(holds_pivots(op.schema().arguments()[call.slots()[i].argument]) ? 1 : 0);
   }
   return call.with_tensors(stand_ins);
 }
@@ -149,14 +151,15 @@ ResultGeometries run_on_cpu(const c10::OperatorHandle& op, const SchemaArguments
 }
 
 /// Zeros are valid indices unless nothing can be indexed, and a matrix of them has no inverse; those complaints belong to
-/// the run. Nothing is what a call that complained so gives.
+/// the run. Nothing is what a call that complained so gives. A call with one tensor has no indices.
 std::optional<ResultGeometries> try_on_cpu(const c10::OperatorHandle& op,
                                            const SchemaArguments& call) {
   try {
     return run_on_cpu(op, call);
-  } catch (const c10::IndexError&) { return std::nullopt; } catch (const c10::LinAlgError&) {
-    return std::nullopt;
-  }
+  } catch (const c10::IndexError&) {
+    if (call.tensors().size() == 1) throw;
+  } catch (const c10::LinAlgError&) {}  // NOLINT(bugprone-empty-catch): see above
+  return std::nullopt;
 }
 
 void ask_dispatcher(const c10::OperatorHandle& op, torch::jit::Stack& stack) {

@@ -10,6 +10,7 @@
 #include "buffer_access.h"
 #include "spyre/base/log.h"
 #include "spyre/base/text.h"
+#include "spyre/device_sim/patience.h"
 
 namespace spyre::lazy {
 
@@ -113,6 +114,15 @@ void Device::State::wait(StreamState& s, TimelinePoint point) {
   std::uint64_t known = s.awaited.load(std::memory_order_relaxed);
   while (known < point.sequence &&
          !s.awaited.compare_exchange_weak(known, point.sequence, std::memory_order_release)) {}
+}
+
+void Device::State::wait_for_transfer(StreamState& s, TimelinePoint point) {
+  try {
+    wait(s, point);
+  } catch (const device_sim::WaitGivenUp& end) {
+    end.detach_transfer();
+    throw;
+  }
 }
 
 void Device::State::await_unless_awaited(Lock& lock, StreamState& s, const TimelinePoint& point) {

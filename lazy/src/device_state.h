@@ -79,6 +79,8 @@ struct Device::State {
 
   // Waiting.
   void wait(StreamState& s, device_sim::TimelinePoint point) SPYRE_EXCLUDES(mutex);
+  /// The same for a transfer to or from memory that the caller takes back afterwards, also by an exception.
+  void wait_for_transfer(StreamState& s, device_sim::TimelinePoint point) SPYRE_EXCLUDES(mutex);
   /// `point` may change while the lock is released: until what it then is has been waited for.
   void await_unless_awaited(Lock& lock, StreamState& s, const device_sim::TimelinePoint& point)
       SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;

@@ -104,7 +104,7 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
       urgency);
   lock.unlock();
   if (!blocking) return;
-  d.wait(s, point);
+  d.wait_for_transfer(s, point);
   d.raise_fault(s);
 }
 
@@ -129,7 +129,7 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
       urgency);
   lock.unlock();
   if (!blocking) return;
-  d.wait(s, point);
+  d.wait_for_transfer(s, point);
   d.raise_fault(s);
   BufferAccess::raise_if_spoiled(source);
 }

@@ -8,7 +8,6 @@
 #include <iostream>
 
 #include "bindings.h"
-#include "spyre/device_sim/patience.h"
 #include "spyre/engine/guard.h"
 #include "spyre/engine/runtime.h"
 #include "spyre/engine/stream_event.h"
@@ -19,22 +18,10 @@ namespace {
 namespace py = pybind11;
 using engine::Runtime;
 
-/// Lets Python handle its signals; true if that raised, as Ctrl-C does. Does nothing outside the main thread.
-bool signal_has_raised() {
-  const py::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
 void synchronize(c10::DeviceIndex device) {
   engine::check_may_wait(device);
   if (Runtime::running() == nullptr && !Runtime::in_bad_fork()) return;
-  const device_sim::Patience patience(&signal_has_raised);
-  try {
-    Runtime::get().device(device).synchronize_all();
-  } catch (const device_sim::WaitGivenUp&) {
-    const py::gil_scoped_acquire gil;
-    throw py::error_already_set();
-  }
+  Runtime::get().device(device).synchronize_all();
 }
 
 /// A backward thread lets go of its last task's Python objects after backward() has returned, and dies if the

@@ -3,6 +3,7 @@
 
 #include "awake.h"
 #include "bindings.h"
+#include "interruptions.h"
 #include "spyre/engine/activity_profiler.h"
 #include "spyre/engine/allocator.h"
 #include "spyre/engine/graph_capture.h"
@@ -41,6 +42,7 @@ PYBIND11_MODULE(_C, module) {
   provide_sources();
   provide_garbage_collection();
   provide_failure_reports();
+  provide_interruptions();
   bind_runtime(module);
   bind_card(module);
   bind_random(module);

@@ -114,6 +114,16 @@ def test_a_full_card_leaves_the_others_alone():
     assert (kept + 1).tolist() == [2] * 8
 
 
+def test_results_on_another_card_are_refused_first():
+    nothing = torch.empty(0, device=FIRST)
+    with pytest.raises(RuntimeError, match=r"Expected all tensors to be on the same device.*spyre:0 and spyre:1"):
+        torch.multinomial(nothing, 2, out=torch.empty(0, dtype=torch.int64, device=SECOND))
+    matrix = torch.eye(3)
+    for right in (matrix, matrix[0]):
+        with pytest.raises(RuntimeError, match=r"Expected all tensors to be on the same device.*spyre:1 and spyre:2"):
+            torch.linalg.solve(matrix.to(SECOND), right.to(THIRD))
+
+
 def test_random_states_are_by_card():
     torch.manual_seed(3)
     first = [torch.rand(5, device=f"spyre:{i}").tolist() for i in range(3)]

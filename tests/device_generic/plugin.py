@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
 import json
 import os
@@ -12,7 +14,10 @@ import pytest
 
 from .names import test_key
 
-LOG, DEVICE, FIRST, STEP = (f"SPYRE_GENERIC_{word}" for word in ("LOG", "DEVICE", "FIRST", "STEP"))
+LOG, DEVICE, FIRST, STEP, CARDS, ONLY = (
+    f"SPYRE_GENERIC_{word}" for word in ("LOG", "DEVICE", "FIRST", "STEP", "CARDS", "ONLY")
+)
+HELPERS = ("common_utils", "common_device_type", "common_cuda", "common_nn", "common_methods_invocations")
 
 
 def tell(key: str, what: str, text: str = "") -> None:
@@ -30,30 +35,73 @@ def decorate_nothing(*arguments: Any, **_: Any) -> Any:
     return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else decorate_nothing
 
 
-def missing_name(name: str) -> Any:
-    """Tests of another version use decorators that this one does not have."""
+class Nothing:
+    """A helper that this version does not have: what calls it or derives from it can be collected, and fails."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+def missing_name(module: Any, name: str) -> Any:
+    """Tests of another version use decorators, conditions, tables and helpers that this one does not have."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     if name.startswith(("skip", "only", "expected", "slow", "tf32_")):
         return decorate_nothing
     if name.startswith(("TEST_", "IS_", "HAS_")):
         return False
+    if name.endswith("_and_refs"):
+        return getattr(module, name.removesuffix("_and_refs"))
+    return [] if name.endswith("_tests") else Nothing
+
+
+def missing_condition(name: str) -> bool:
+    if name.startswith("has_"):
+        return False
     raise AttributeError(name)
 
 
+def helper(name: str) -> Any:
+    return importlib.import_module(f"torch.testing._internal.{name}")
+
+
+def keep_first_definitions(base: Any) -> None:
+    """In some files a test for CPU alone has the name that a test for all devices gets there: now an error."""
+    instantiate = base.instantiate_test.__func__
+
+    @functools.wraps(instantiate)
+    def instantiate_unless_defined(cls: Any, *arguments: Any, **keywords: Any) -> None:
+        with contextlib.suppress(AssertionError):
+            instantiate(cls, *arguments, **keywords)
+
+    base.instantiate_test = classmethod(instantiate_unless_defined)
+
+
+def cards() -> int:
+    return int(os.environ[CARDS])
+
+
 def pytest_configure() -> None:
-    for module in ("common_utils", "common_device_type", "common_cuda", "common_methods_invocations"):
-        importlib.import_module(f"torch.testing._internal.{module}").__getattr__ = missing_name
+    for module in map(helper, HELPERS):
+        module.__getattr__ = functools.partial(missing_name, module)
+    importlib.import_module("torch._C").__getattr__ = missing_condition
+    keep_first_definitions(helper("common_device_type").CPUTestBase)
+    if cards() > 1:  # such tests say that they are for CUDA, and few are
+        helper("common_device_type").PrivateUse1TestBase.bypass_device_restrictions = True
 
 
 def is_wanted(item: Any) -> bool:
-    return getattr(getattr(item, "cls", None), "device_type", None) == os.environ[DEVICE]
+    of_device = getattr(getattr(item, "cls", None), "device_type", None) == os.environ[DEVICE]
+    return of_device and (cards() == 1 or getattr(item.function, "num_required_devices", 1) == cards())
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """What was told by an earlier process is not run again: it may be what ended it."""
-    generic = sorted((i for i in items if is_wanted(i)), key=lambda i: i.nodeid)
+    generic = sorted(filter(is_wanted, items), key=lambda item: item.nodeid)
     chosen = generic[int(os.environ[FIRST]) :: int(os.environ[STEP])]
-    known = told()
-    items[:] = [i for i in chosen if test_key(i.nodeid) not in known]
+    known, only = told(), os.environ.get(ONLY)
+    wanted = set(json.loads(Path(only).read_text())) if only else {test_key(i.nodeid) for i in chosen}
+    items[:] = [i for i in chosen if test_key(i.nodeid) in wanted - known]
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

@@ -24,6 +24,8 @@ class Run:
     log: Path
     first: int = 0
     step: int = 1
+    cards: int = 1  # more: only tests of so many devices
+    only: Path | None = None  # names of tests, as JSON: no others
 
     def environment(self) -> dict[str, str]:
         return {
@@ -35,6 +37,9 @@ class Run:
             plugin.DEVICE: self.device,
             plugin.FIRST: str(self.first),
             plugin.STEP: str(self.step),
+            plugin.CARDS: str(self.cards),
+            plugin.ONLY: str(self.only or ""),
+            "AIU_WORLD_SIZE": str(self.cards),
         }
 
     def command(self) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import torch
+
 from .__main__ import expected_failures
 from .names import test_key
 from .runs import ROOT
@@ -12,12 +14,18 @@ from .runs import ROOT
 SUITE = """
 import os, torch
 from torch.testing._internal.common_utils import TestCase
-from torch.testing._internal.common_device_type import dtypes, instantiate_device_type_tests, skipNobodyKnowsThis
+from torch.testing._internal.common_device_type import (
+    deviceCountAtLeast, dtypes, instantiate_device_type_tests, onlyCUDA, skipNobodyKnowsThis
+)
 
 class TestThings(TestCase):
     @dtypes(torch.float32)
     def test_good(self, device, dtype):
         self.assertEqual(torch.ones(2, device=device, dtype=dtype).sum(), 2)
+    @deviceCountAtLeast(2)
+    @onlyCUDA
+    def test_two(self, devices):
+        self.assertEqual(devices, ["spyre:0", "spyre:1"])
     def test_bad(self, device):
         self.assertEqual(torch.device(device).type, "cpu")
     @skipNobodyKnowsThis
@@ -35,14 +43,32 @@ instantiate_device_type_tests(TestThings, globals())
 """
 
 
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "tests.device_generic", *words]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 def test_the_command_tells_what_is_new(tmp_path):
     (tmp_path / "test_things.py").write_text(SUITE)
-    command = [sys.executable, "-m", "tests.device_generic", str(tmp_path), "test_things.py"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = command(str(tmp_path), "test_things.py")
     assert done.returncode == 1, done.stderr
-    assert "{'failed': 2, 'crashed': 1, 'passed': 1} on spyre; 1 fail on cpu, 2 on spyre only" in done.stdout
+    assert "{'failed': 2, 'crashed': 1, 'passed': 1, 'skipped': 1} on spyre, 2 fail there alone" in done.stdout
     news = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  new:")]
     assert news == [f"test_things.py::TestThings::test_{name}" for name in ("bad", "crash")]
+
+
+def test_tests_of_several_devices_need_no_cpu(tmp_path):
+    (tmp_path / "test_things.py").write_text(SUITE)
+    done = command(str(tmp_path), "test_things.py", "--cards", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "{'passed': 1} on spyre, 0 fail there alone" in done.stdout
+
+
+def test_the_command_says_where_the_tests_are(tmp_path):
+    done = command(str(tmp_path / "nowhere"), "test_view_ops.py")
+    assert done.returncode == 2
+    assert "git clone" in done.stderr
+    assert torch.__version__.split("+")[0] in done.stderr
 
 
 def test_names():

@@ -36,6 +36,12 @@ def test_what_ended_the_process_is_refused(name: str) -> None:
         REFUSED[name](operator, lambda shape: torch.ones(shape, device="spyre"))
 
 
+def test_a_result_that_is_too_large_is_refused_at_once() -> None:
+    number = torch.ones(1, dtype=torch.uint8, device="spyre")
+    with pytest.raises(RuntimeError, match="overflowed"):
+        torch.linalg.vander(number, N=2**62)
+
+
 @pytest.mark.filterwarnings("ignore:.*deprecated")
 def test_composites_over_raw_memory_run_on_the_host() -> None:
     weight = torch.ones(4, 4)
@@ -43,6 +49,8 @@ def test_composites_over_raw_memory_run_on_the_host() -> None:
     assert torch.equal(torch.fbgemm_linear_quantize_weight(weight.to("spyre"))[0].cpu(), expected)
     assert torch.ops.aten._saturate_weight_to_fp16((weight * 1e6).to("spyre")).tolist() == [[65504.0] * 4] * 4
     shape = torch.tensor([2, 8], device="spyre")
+    numbers = torch.ones((), dtype=torch.int64, device="spyre")
+    assert torch.ops.aten.range.out_(0.0, 3, out=numbers).tolist() == [0, 1, 2, 3]
     assert torch.ops.aten._reshape_from_tensor(weight.to("spyre"), shape).shape == (2, 8)
 
 

@@ -61,6 +61,11 @@ BAD_CALLS = {
     "division_by_zero": lambda d: integers(d) // 0,
     "division_by_a_number_that_wraps_to_zero": lambda d: integers(d, torch.uint8) % 256,
     "division_by_zeros": lambda d: (integers(d) // (integers(d) * 0)).cpu(),
+    "median_of_nothing": lambda d: torch.ones(2, 0, 4, device=d).median(1),
+    "mode_of_nothing": lambda d: torch.ones(2, 0, 4, device=d).mode(1),
+    "put_deterministically": lambda d: deterministically(
+        lambda: torch.ones(3, device=d).put_(integers(d, torch.int64) - 1, torch.ones(3, device=d))
+    ),
     "out_that_is_read": lambda d: widen_in_place(torch.ones(3, 1, device=d)),
     "number_of_clamp": lambda d: integers(d, torch.uint8).clamp(max=300),
     "number_of_alpha": lambda d: torch.add(integers(d, torch.int8), integers(d, torch.int8), alpha=300),
@@ -68,6 +73,14 @@ BAD_CALLS = {
         torch.ones(3, dtype=torch.bool, device=d), 300
     ),
 }
+
+
+def deterministically(call: Callable[[], object]) -> object:
+    torch.use_deterministic_algorithms(True)
+    try:
+        return call()
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 def widen_in_place(x: torch.Tensor) -> torch.Tensor:
