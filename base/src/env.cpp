@@ -15,7 +15,7 @@ namespace {
 using enum EnvRow::Kind;
 
 constexpr std::int64_t kMaxThreads = 1024, kMaxTraceNodes = 1 << 20, kMaxCards = 64,
-                       kMaxRank = 65535;
+                       kMaxRank = 65535, kMaxHostStreams = 8, kMaxCorrections = 8;
 
 constexpr std::array kTable{
     EnvRow{Env::Mode, Choice, "SPYRE_MODE", "lazy", "lazy|eager", "eager",
@@ -37,6 +37,14 @@ constexpr std::array kTable{
            "log to stderr; channels: trace, cache, fusion, schedule, emit, launch, alloc, stream, "
            "transfer, time, "
            "fallback"},
+    EnvRow{Env::Debug, Choice, "TORCH_SPYRE_DEBUG", "0", "0|1", "1",
+           "logs on every channel, as SPYRE_LOG=all does; what SPYRE_LOG names has its own level"},
+    EnvRow{Env::RuntimeLog, Integer, "DT_DEEPRT_VERBOSE", "-1", "-1..255", "1",
+           "level of the runtime's channels of the log (launch, alloc, stream, transfer, time), "
+           "unless SPYRE_LOG names them; -1: off",
+           -1, 255},
+    EnvRow{Env::LogFile, Text, "SPYRE_LOG_FILE", "", "file", "spyre.log",
+           "the log goes to the end of this file instead of stderr"},
     EnvRow{Env::Dump, Text, "SPYRE_DUMP", "", "directory", "/tmp/spyre",
            "writes each compiled graph's stages, plan and listings into this directory"},
     EnvRow{Env::Passes, Text, "SPYRE_PASSES", "", "-pass,...", "-fuse_rows,-duplicates",
@@ -81,11 +89,21 @@ constexpr std::array kTable{
            "fills fresh, freed and padding bytes of device memory with NaN"},
     EnvRow{Env::DowncastWarn, Choice, "TORCH_SPYRE_DOWNCAST_WARN", "1", "0|1", "0",
            "with SPYRE_NUMERICS=card: warns once that int64 is kept as int32"},
+    EnvRow{Env::HostStreams, Integer, "TORCH_SPYRE_NUM_HOST_COMPUTE_STREAMS", "4", "1..8", "2",
+           "streams and modelled threads on which the host prepares launches", 1, kMaxHostStreams},
+    EnvRow{Env::CorrectionDepth, Integer, "SPYRE_CORRECTION_ARENA_DEPTH", "1", "1..8", "2",
+           "launches of a stream whose arguments may be under way at once: with 1, arguments are "
+           "written when the launch before has computed; with more, beside it",
+           1, kMaxCorrections},
+    EnvRow{Env::LxFraction, Text, "DXP_LX_FRAC_AVAIL", "", "number from 0 to 1", "0.2",
+           "share of a core's scratchpad that plans leave free; empty: what the card's description "
+           "says"},
+    EnvRow{Env::LxPlanning, Choice, "LX_PLANNING", "1", "0|1", "0",
+           "what the operations of a kernel pass on stays in scratchpads; 0: it is priced as going "
+           "through device memory, and descriptions of compiled kernels place nothing"},
     EnvRow{Env::CompilePasses, Text, "SPYRE_COMPILE_PASSES", "", "-pass,...",
            "-stickify,-core_division",
            "torch.compile: switches passes over a kernel's description off"},
-    EnvRow{Env::LxPlanning, Choice, "LX_PLANNING", "0", "0|1", "1",
-           "torch.compile: describes which of a kernel's temporaries stay in scratchpads"},
     EnvRow{Env::CompileFallback, Choice, "SPYRE_COMPILE_FALLBACK", "0", "0|1", "1",
            "torch.compile: what has no operations runs eagerly, with a warning and a count"},
     EnvRow{Env::Metrics, Text, "SPYRE_METRICS", "/dev/shm", "directory, or off", "off",

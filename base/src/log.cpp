@@ -1,6 +1,7 @@
 // spyre/base/log.cpp — parses SPYRE_LOG and writes lines.
 #include "spyre/base/log.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -43,16 +44,32 @@ void apply(LogLevels& levels, std::string_view item) {
 
 LogLevels levels_or_off() noexcept {
   try {
-    return LogLevels::parse(env_text(Env::Log));
+    return LogLevels::from_environment();
   } catch (const Error&) { return {}; }
+}
+
+/// Of SPYRE_LOG_FILE; -1: it cannot be written.
+int open_log_file(const std::string& path) {
+  constexpr mode_t kForItsOwner = 0600;
+  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kForItsOwner);
+}
+
+/// Opened at the first line; open until the process ends.
+int log_descriptor() {
+  static const int descriptor = [] {
+    const std::string path = env_text(Env::LogFile);
+    const int file = path.empty() ? -1 : open_log_file(path);
+    return file < 0 ? STDERR_FILENO : file;
+  }();
+  return descriptor;
 }
 
 }  // namespace
 
 std::string_view name_of(LogChannel channel) { return kNames[static_cast<std::size_t>(channel)]; }
 
-LogLevels LogLevels::parse(std::string_view text) {
-  LogLevels levels;
+LogLevels LogLevels::with(std::string_view text) const {
+  LogLevels levels = *this;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     apply(levels, text.substr(0, comma));
@@ -61,19 +78,37 @@ LogLevels LogLevels::parse(std::string_view text) {
   return levels;
 }
 
+LogLevels LogLevels::from_environment() {
+  using enum LogChannel;
+  LogLevels levels;
+  if (env_switch(Env::Debug)) levels.of.fill(1);
+  const std::int64_t runtime = env_integer(Env::RuntimeLog);
+  for (const LogChannel channel : {Launch, Alloc, Stream, Transfer, Time})
+    if (runtime >= 0)
+      levels.of[static_cast<std::size_t>(channel)] = static_cast<std::uint8_t>(runtime);
+  return levels.with(env_text(Env::Log));
+}
+
 const LogLevels& log_levels() noexcept {
   static const LogLevels levels = levels_or_off();
   return levels;
 }
 
-void check_log_levels() { LogLevels::parse(env_text(Env::Log)); }
+void check_log() {
+  LogLevels::from_environment();
+  const std::string path = env_text(Env::LogFile);
+  if (path.empty()) return;
+  const int file = open_log_file(path);
+  if (file < 0) reject_env_value(Env::LogFile, path, "cannot be written");
+  ::close(file);
+}
 
 void write_log_line(LogChannel channel, std::string_view text) {
   std::string line = "[spyre ";
   line.append(name_of(channel)).append("] ").append(text).push_back('\n');
   for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
-    if (written <= 0) return;  // nobody can be told that stderr is gone
+    const ssize_t written = ::write(log_descriptor(), rest.data(), rest.size());
+    if (written <= 0) return;  // nobody can be told that it is gone
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
 }

@@ -3,8 +3,11 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <functional>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "captures.h"
 #include "core_array.h"
@@ -32,12 +35,24 @@ void for_each_piece(const Piece& first, const std::vector<Piece>& more, const Vi
   for (const Piece& piece : more) visit(piece);
 }
 
+/// Where an operation can be made to fail; none for waits, and for the memory that a receiver opens.
+std::optional<FaultSite> site_of(const Operation& operation) {
+  using enum FaultSite;
+  constexpr std::optional<FaultSite> kNowhere;
+  constexpr std::array<std::optional<FaultSite>, 8> kSites{
+      HostToDevice, DeviceToHost, Kernel, Callback, kNowhere, PeerCopy, kNowhere, kNowhere};
+  static_assert(std::variant_size_v<decltype(Operation::what)> == kSites.size());
+  return kSites[operation.what.index()];
+}
+
 /// Runs one operation on the parts of the card. Borrowed references; immutable.
 class Executor {
  public:
-  Executor(const DeviceMemory& memory, CoreArray& cores) : memory_(memory), cores_(cores) {}
+  Executor(const DeviceMemory& memory, CoreArray& cores, FaultInjector& faults)
+      : memory_(memory), cores_(cores), faults_(faults) {}
 
   void operator()(const Operation& operation) const {
+    if (const std::optional<FaultSite> site = site_of(operation)) faults_.check(*site);
     std::visit([&](const auto& what) { run(what, operation.work); }, operation.what);
   }
 
@@ -73,6 +88,7 @@ class Executor {
 
   const DeviceMemory& memory_;
   CoreArray& cores_;
+  FaultInjector& faults_;
 };
 
 }  // namespace
@@ -83,7 +99,7 @@ struct Card::State {
       : spec(std::move(s)),
         memory(spec),
         cores(spec),
-        scheduler(spec, Executor(memory, cores),
+        scheduler(spec, Executor(memory, cores, injector),
                   host ? std::move(host) : std::make_shared<ModelledHost>()),
         deferred(memory, scheduler) {}
 
@@ -118,6 +134,7 @@ struct Card::State {
   }
 
   const DeviceSpec spec;
+  FaultInjector injector;
   DeviceMemory memory;
   CoreArray cores;
   Scheduler scheduler;
@@ -142,6 +159,7 @@ const DeviceSpec& Card::spec() const { return state_->spec; }
 
 Allocation Card::allocate(Bytes size) { return allocate(AllocationRequest{.size = size}); }
 Allocation Card::allocate(const AllocationRequest& request) {
+  if (state_->injector.due(FaultSite::Allocation)) state_->memory.fail(request);
   if (state_->deferred.any()) state_->deferred.collect(kCollected);
   std::optional<Allocation> allocation = state_->memory.try_allocate(request);
   return allocation ? std::move(*allocation) : state_->relieve(request);
@@ -240,6 +258,7 @@ std::string Card::report_json(const DeviceSpec& what_if) const {
   require_modelled_time(*this);
   return state_->scheduler.report_json(what_if);
 }
+FaultInjector& Card::fault_injector() { return state_->injector; }
 void Card::publish(Meters& meters) {
   state_->scheduler.publish(meters);
   state_->memory.publish(meters);

@@ -130,6 +130,24 @@ TEST(Card, ArrivalsAreNotedInTheOrderOfTheStream) {
   EXPECT_GE(*late->when(), *two->when());
 }
 
+TEST(Card, ArrivalsOfOneStreamDoNotWaitForAnother) {
+  Card card(small_spec());
+  const StreamId other = card.create_stream();
+  const auto submit = [&](StreamId stream) {
+    return card.enqueue(stream, {.what = HostCallback{[] {}}}, Urgency::Waited);
+  };
+  const TimelinePoint first = submit(kDefault), second = submit(kDefault), apart = submit(other);
+  const auto late = card.watch(second), early = card.watch(first), elsewhere = card.watch(apart);
+  card.synchronize(first);
+  EXPECT_TRUE(early->when());
+  EXPECT_FALSE(late->when() || elsewhere->when());
+  card.synchronize(apart);
+  EXPECT_TRUE(elsewhere->when());
+  EXPECT_FALSE(late->when());
+  card.synchronize(second);
+  EXPECT_TRUE(late->when());
+}
+
 TEST(Card, CountersRestartAtReset) {
   Card card(small_spec());
   run(card, kDefault, compute(1, [](auto, auto, Core&) {}, kLargeWork));

@@ -26,12 +26,14 @@ constexpr std::string_view kHere = "a setting of the simulation";
 using Spec = DeviceSpec;
 
 constexpr std::array kFields{
-    Field{"profile", &Spec::profile, 0, 0, "", "", "the profile that the values start from"},
+    Field{"profile", &Spec::profile, 0, 0, "", "", "the profile that the values start from",
+          "calibrated|datasheet"},
     Field{"cores", &Spec::cores, 1, 32, "", "S", kUpstream},
     Field{"host_threads", &Spec::host_threads, 0, 1024, "", "", kHere},
     Field{"scratchpad", &Spec::scratchpad, 65536, 1 << 30, "B per core", "S", kUpstream},
     Field{"scratchpad_usable", &Spec::scratchpad_usable, 0, 1 << 30, "B per core", "E",
           "(2 MiB - 64 KiB) x 0.8, upstream's formula"},
+    Field{"scratchpad_planning", &Spec::scratchpad_planning, 0, 1, "", "S", kUpstream},
     Field{"clock", &Spec::clock, 0, 0, "", "", kHere, "virtual|anchored|realtime|off"},
     Field{"capacity", &Spec::capacity, 0, 1e18, "B", "", kHere},
     Field{"machine_cards", &Spec::machine_cards, 1, 64, "", "", kHere},
@@ -95,6 +97,8 @@ constexpr std::array kFields{
     Field{"host_launch_ps", &Spec::host_launch_ps, 0, 1e18, "ps", "M", "17 to 66 us measured"},
     Field{"host_callback_ps", &Spec::host_callback_ps, 0, 1e18, "ps", "E", kOurs},
     Field{"host_callback_workers", &Spec::host_callback_workers, 1, 8, "", "S", kUpstream},
+    Field{"correction_depth", &Spec::correction_depth, 1, 8, "launches", "S",
+          "upstream has one buffer; more are proposed there"},
     Field{"submit_latency_ps", &Spec::submit_latency_ps, 0, 1e18, "ps", "E", kOurs},
     Field{"host_enqueue_ps", &Spec::host_enqueue_ps, 0, 1e18, "ps", "M",
           "launching a control block takes 1 to 2 us"},

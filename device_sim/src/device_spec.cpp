@@ -2,6 +2,7 @@
 #include "spyre/device_sim/device_spec.h"
 
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -78,7 +79,23 @@ DeviceSpec named_spec(const std::string& path) {
   return with_json_overrides({}, text.str(), path);
 }
 
+/// A number from 0 to 1.
+double share_of(Env variable) {
+  const std::string text = env_text(variable);
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  if (error != std::errc{} || end != text.data() + text.size() || !(share >= 0 && share <= 1))
+    reject_env_value(variable, text, "not a share");
+  return share;
+}
+
 }  // namespace
+
+Bytes usable_scratchpad(Bytes whole, double kept_free) {
+  constexpr Bytes kPrograms = 64_KiB;
+  const auto left = static_cast<double>(whole.count - std::min(whole, kPrograms).count);
+  return Bytes{static_cast<std::uint64_t>(left * (1 - kept_free))}.rounded_up(128_B);
+}
 
 std::string to_json(const DeviceSpec& spec) {
   Json object;
@@ -123,6 +140,13 @@ DeviceSpec device_spec_from_environment() {
   if (env_is_set(Env::Clock))
     spec.clock = std::array{"virtual", "anchored", "realtime", "off"}[env_choice(Env::Clock)];
   if (env_is_set(Env::Poison)) spec.poison = env_switch(Env::Poison) ? 1 : 0;
+  if (env_is_set(Env::LxPlanning)) spec.scratchpad_planning = env_switch(Env::LxPlanning) ? 1 : 0;
+  if (env_is_set(Env::LxFraction))
+    spec.scratchpad_usable = usable_scratchpad(spec.scratchpad, share_of(Env::LxFraction));
+  if (env_is_set(Env::HostStreams))
+    spec.host_callback_workers = static_cast<int>(env_integer(Env::HostStreams));
+  if (env_is_set(Env::CorrectionDepth))
+    spec.correction_depth = static_cast<int>(env_integer(Env::CorrectionDepth));
   return spec;
 }
 

@@ -65,6 +65,29 @@ TEST(DeviceSpec, EnvironmentWinsOverTheFile) {
   EXPECT_EQ(spec.host_threads, 3);
 }
 
+TEST(DeviceSpec, UpstreamsVariablesSetFields) {
+  const std::pair<const char*, const char*> given[] = {
+      {"LX_PLANNING", "0"},
+      {"DXP_LX_FRAC_AVAIL", "0.5"},
+      {"TORCH_SPYRE_NUM_HOST_COMPUTE_STREAMS", "2"},
+      {"SPYRE_CORRECTION_ARENA_DEPTH", "3"}};
+  for (const auto& [name, value] : given) setenv(name, value, 1);
+  const DeviceSpec spec = device_spec_from_environment();
+  setenv("DXP_LX_FRAC_AVAIL", "1.5", 1);
+  EXPECT_THROW(device_spec_from_environment(), InvalidArgument);
+  for (const auto& [name, value] : given) unsetenv(name);
+  EXPECT_EQ(spec.scratchpad_planning, 0);
+  EXPECT_EQ(spec.scratchpad_usable, usable_scratchpad(2_MiB, 0.5));
+  EXPECT_EQ(spec.host_callback_workers, 2);
+  EXPECT_EQ(spec.correction_depth, 3);
+}
+
+TEST(DeviceSpec, TheUsableScratchpadFollowsUpstreamsFormula) {
+  EXPECT_EQ(usable_scratchpad(2_MiB, 0.2), DeviceSpec{}.scratchpad_usable);
+  EXPECT_EQ(usable_scratchpad(64_KiB, 0), 0_B);
+  EXPECT_EQ(usable_scratchpad(2_MiB, 1), 0_B);
+}
+
 TEST(DeviceSpec, AProfileIsABase) {
   EXPECT_EQ(device_profile("datasheet").memory_gb_per_s, 204.8);
   EXPECT_EQ(to_json(device_profile("calibrated")), to_json({}));

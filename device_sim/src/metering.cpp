@@ -58,8 +58,9 @@ void meter(Meters& meters, const Charge& charge, const ModelledSpan& span, const
       const Picoseconds length = span.end - span.start;
       meters.add(Meter::Kernels, 1);
       meters.add(Meter::ComputePs, length.count);
-      meters.add(Meter::BytesRead, charge.work.bytes_read);
-      meters.add(Meter::BytesWritten, charge.work.bytes_written);
+      const Traffic traffic = traffic_of(charge.work, spec);
+      meters.add(Meter::BytesRead, traffic.read);
+      meters.add(Meter::BytesWritten, traffic.written);
       if (charge.work.macs == 0) return;
       meters.add(Meter::Macs, charge.work.macs);
       // The measured rate is a little above the clock's: no more than all of the time.

@@ -21,7 +21,8 @@ PeerLink link_of(const Card& card) {
 
 PeerCopyPoints copy_between(const PeerEnd& source, const PeerEnd& target,
                             const std::shared_ptr<const void>& keep_alive,
-                            std::function<void()> arrived, Urgency urgency) {
+                            std::function<void()> arrived, Urgency urgency,
+                            LossListener* listener) {
   ensure(source.piece.length == target.piece.length, "a copy's pieces are of one length");
   const TimelinePoint open = target.card.enqueue(
       target.stream, {.what = PostReceive{target.piece}, .name = "post_receive"}, urgency);
@@ -33,6 +34,8 @@ PeerCopyPoints copy_between(const PeerEnd& source, const PeerEnd& target,
                                         .open = {&target.card, open},
                                         .arrived = std::move(arrived)},
                            .name = "send",
+                           .listener = listener,
+                           .part = kSendPart,
                            .keep_alive = keep_alive,
                            .chained = true},
                           urgency);
@@ -41,6 +44,8 @@ PeerCopyPoints copy_between(const PeerEnd& source, const PeerEnd& target,
                                                                       .from = link_of(source.card),
                                                                       .sent = {&source.card, sent}},
                                                       .name = "receive",
+                                                      .listener = listener,
+                                                      .part = kReceivePart,
                                                       .keep_alive = keep_alive,
                                                       .chained = true},
                                                      urgency);

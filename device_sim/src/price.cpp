@@ -60,7 +60,8 @@ struct Part {
 };
 
 Part memory_part(const Work& work, const DeviceSpec& spec) {
-  const std::uint64_t bytes = work.bytes_read + work.bytes_written;
+  const Traffic traffic = traffic_of(work, spec);
+  const std::uint64_t bytes = traffic.both();
   switch (work.pattern) {
     case Work::Pattern::RowReduction:
       return {transfer_ns(bytes, row_reduction_gb_per_s(work, spec)), Rule::RowReduction};
@@ -73,7 +74,7 @@ Part memory_part(const Work& work, const DeviceSpec& spec) {
     case Work::Pattern::Stream:
     case Work::Pattern::Product: break;
   }
-  const auto both_ways = static_cast<double>(std::min(work.bytes_read, work.bytes_written));
+  const auto both_ways = static_cast<double>(std::min(traffic.read, traffic.written));
   const double ns =
       transfer_ns(bytes, spec.memory_gb_per_s) + spec.turnaround_ns_per_byte * both_ways;
   const double penalty = fan_out_penalty(work, spec);
@@ -195,6 +196,15 @@ std::string_view name_of(Bound bound) {
   constexpr std::array<std::string_view, 7> kNames{"nothing", "memory", "matrix", "vector",
                                                    "ring",    "link",   "host"};
   return kNames[static_cast<std::size_t>(bound)];
+}
+
+Traffic traffic_of(const Work& work, const DeviceSpec& spec) {
+  Traffic traffic{work.bytes_read + work.padding_read, work.bytes_written + work.padding_written};
+  if (spec.scratchpad_planning == 0) {
+    traffic.read += work.passed_read;
+    traffic.written += work.passed_written;
+  }
+  return traffic;
 }
 
 Price price_of(const Work& work, const DeviceSpec& spec) {

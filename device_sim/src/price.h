@@ -61,6 +61,14 @@ Charge charge_of(const Operation& operation);
 Price price_of(const Charge& charge, const DeviceSpec& spec);
 Price price_of(const Work& work, const DeviceSpec& spec);  // of a compute operation
 
+/// Bytes that a compute operation moves between device memory and cores: its operands, what fills up
+/// their sticks, and, on a card whose scratchpads are not planned, what it passes on to itself.
+struct Traffic {
+  std::uint64_t read = 0, written = 0;
+  std::uint64_t both() const { return read + written; }
+};
+Traffic traffic_of(const Work& work, const DeviceSpec& spec);
+
 /// Time in which all cores' matrix units could do the work, as a part of `elapsed`.
 double matrix_utilisation(const Work& work, const DeviceSpec& spec, Picoseconds elapsed);
 

@@ -108,6 +108,22 @@ TEST(Price, PartsAddUpAndTheLargestIsNamed) {
   EXPECT_EQ(name_of(Bound::Ring), "ring");
 }
 
+TEST(Price, PaddingMovesAndWhatIsPassedOnOnlyWithoutPlannedScratchpads) {
+  const Work work{.bytes_read = 1000,
+                  .bytes_written = 100,
+                  .padding_read = 24,
+                  .padding_written = 28,
+                  .passed_read = 5000,
+                  .passed_written = 500};
+  DeviceSpec spec;
+  EXPECT_EQ(traffic_of(work, spec).read, 1024U);
+  EXPECT_EQ(traffic_of(work, spec).written, 128U);
+  const Picoseconds planned = compute_price(work, spec);
+  spec.scratchpad_planning = 0;
+  EXPECT_EQ(traffic_of(work, spec).both(), 1024U + 128 + 5500);
+  EXPECT_GT(compute_price(work, spec), planned);
+}
+
 TEST(Price, NarrowFormatsMultiplyFaster) {
   Work work = product(4096, 4096, 4096);
   const Picoseconds fp16 = price_of(work, {}).matrix;

@@ -24,9 +24,7 @@ double operations(const Work& work) {
   return 2 * static_cast<double>(work.macs) + static_cast<double>(work.lane_ops);
 }
 
-double bytes_moved(const Work& work) {
-  return static_cast<double>(work.bytes_read + work.bytes_written);
-}
+std::uint64_t padding_of(const Work& work) { return work.padding_read + work.padding_written; }
 
 struct Roofline {
   double matrix_gops, vector_gops, memory_gb_per_s;
@@ -44,7 +42,10 @@ void add(Work& sum, const Work& work) {
   sum.bytes_written += work.bytes_written;
   sum.macs += work.macs;
   sum.lane_ops += work.lane_ops;
-  sum.bytes_padding += work.bytes_padding;
+  sum.padding_read += work.padding_read;
+  sum.padding_written += work.padding_written;
+  sum.passed_read += work.passed_read;
+  sum.passed_written += work.passed_written;
   sum.bytes_ring += work.bytes_ring;
   sum.scratchpad_peak = std::max(sum.scratchpad_peak, work.scratchpad_peak);
   sum.mac_format = work.mac_format;
@@ -133,7 +134,7 @@ class Report {
       pipeline.occupy(us(row.span.start - run_.begin) / part, us(row.span.end - run_.begin) / part);
     pipeline.bytes += charge.bytes;
     if (charge.pipeline != PipelineId::Compute) return;
-    pipeline.bytes += charge.work.bytes_read + charge.work.bytes_written;
+    pipeline.bytes += traffic_of(charge.work, spec_).both();
     bound_[static_cast<std::size_t>(row.price.bound)] += length;
     add(work_, charge.work);
     kernels_[row.entry->name].note(row);
@@ -173,19 +174,23 @@ class Report {
 
   Json compute() const {
     const Picoseconds busy = pipelines_[static_cast<std::size_t>(PipelineId::Compute)].busy;
-    return {{"bytes_read", work_.bytes_read},
-            {"bytes_written", work_.bytes_written},
-            {"macs", work_.macs},
-            {"lane_ops", work_.lane_ops},
-            {"padding_bytes", work_.bytes_padding},
-            {"padding_share", ratio(static_cast<double>(work_.bytes_padding), bytes_moved(work_))},
-            {"pt_utilisation", matrix_utilisation(work_, spec_, busy)}};
+    const Traffic traffic = traffic_of(work_, spec_);
+    const std::uint64_t padding = padding_of(work_);
+    return {
+        {"bytes_read", traffic.read},
+        {"bytes_written", traffic.written},
+        {"macs", work_.macs},
+        {"lane_ops", work_.lane_ops},
+        {"padding_bytes", padding},
+        {"padding_share", ratio(static_cast<double>(padding), static_cast<double>(traffic.both()))},
+        {"pt_utilisation", matrix_utilisation(work_, spec_, busy)}};
   }
 
   Json energy() const {
-    const double joules = 1e-12 * (spec_.mac_pj * static_cast<double>(work_.macs) +
-                                   spec_.memory_pj_per_byte * bytes_moved(work_)) +
-                          spec_.idle_watts * us(run_.end - run_.begin) * 1e-6;
+    const double joules =
+        1e-12 * (spec_.mac_pj * static_cast<double>(work_.macs) +
+                 spec_.memory_pj_per_byte * static_cast<double>(traffic_of(work_, spec_).both())) +
+        spec_.idle_watts * us(run_.end - run_.begin) * 1e-6;
     return {{"joules", joules}, {"note", "experimental, for ranking only"}};
   }
 
@@ -202,7 +207,8 @@ class Report {
   Json kernel_row(const std::string& name, const KernelSum& sum) const {
     const RuleRow& rule = row_of(sum.parts.rule);
     const double total_us = us(sum.total);
-    const double intensity = ratio(operations(sum.work), bytes_moved(sum.work));
+    const Traffic traffic = traffic_of(sum.work, spec_);
+    const double intensity = ratio(operations(sum.work), static_cast<double>(traffic.both()));
     const double attained = ratio(operations(sum.work), total_us * 1000);
     const double roof = roof_.at(intensity, sum.work.macs != 0);
     return {{"name", name},
@@ -216,11 +222,11 @@ class Report {
             {"mark", std::string(1, rule.mark)},
             {"source", rule.source},
             {"cores", sum.parts.cores},
-            {"bytes_read", sum.work.bytes_read},
-            {"bytes_written", sum.work.bytes_written},
+            {"bytes_read", traffic.read},
+            {"bytes_written", traffic.written},
             {"macs", sum.work.macs},
             {"lane_ops", sum.work.lane_ops},
-            {"padding_bytes", sum.work.bytes_padding},
+            {"padding_bytes", padding_of(sum.work)},
             {"scratchpad_peak", sum.work.scratchpad_peak},
             {"ops_per_byte", intensity},
             {"attained_gops", attained},

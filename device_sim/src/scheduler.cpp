@@ -193,8 +193,10 @@ void Scheduler::check_deadlock(const Flight& running) const {
 // The analysis does not follow a lock that is passed by reference.
 void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
   if (std::exception_ptr poison = queues_.poison(flight)) queues_.set_fault(flight, poison);
-  const bool skip =
-      queues_.fault(flight.point.stream) != nullptr || flight.pipeline == PipelineId::Join;
+  LossListener* const listener = flight.operation.listener;
+  const bool lost = queues_.fault(flight.point.stream) != nullptr ||
+                    (listener != nullptr && listener->calls_off(flight.operation.part));
+  const bool skip = lost || flight.pipeline == PipelineId::Join;
   queues_.start(flight);
   const bool observed = timeline_.on() && !skip;
   call_others();
@@ -202,6 +204,8 @@ void Scheduler::run(Flight& flight, Lock& lock) SPYRE_NO_THREAD_SAFETY_ANALYSIS 
   const WallSpan begin = observed ? WallSpan::begin() : WallSpan{};
   std::exception_ptr fault;
   if (!skip || awaited_peer(flight.operation) != nullptr) fault = execute(flight.operation, skip);
+  if (listener != nullptr && (lost || fault != nullptr))
+    listener->lost(flight.operation.part, fault);
   const WallSpan span = observed ? begin.ended() : begin;
   std::string name = observed ? std::string(flight.operation.name) : std::string();
   release(flight.operation);  // before its point is reached, and outside the lock
@@ -229,8 +233,9 @@ void Scheduler::finish(Flight& flight, std::exception_ptr fault) {
     queues_.set_fault(flight, std::move(fault));
   }
   finished_ = std::max(finished_, flight.modelled.end);
+  const StreamId stream = flight.point.stream;
   queues_.retire(flight);
-  if (!watched_.empty()) note_arrivals();
+  if (stream.value < watched_.size()) note_arrivals(stream);
 }
 
 std::exception_ptr Scheduler::take_fault(StreamId stream) {

@@ -1,5 +1,6 @@
 // spyre/device_sim/scheduler.h — runs what is in flight, on waiting threads or on workers.
 #pragma once
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -98,7 +99,8 @@ class Scheduler {
   /// Waits for what another card has to do first. `skipped`: then runs nothing.
   std::exception_ptr execute(const Operation& operation, bool skipped) SPYRE_EXCLUDES(mutex_);
   void finish(Flight& flight, std::exception_ptr fault) SPYRE_REQUIRES(mutex_);
-  void note_arrivals() SPYRE_REQUIRES(mutex_);
+  /// Of the stream, which has got further.
+  void note_arrivals(StreamId stream) SPYRE_REQUIRES(mutex_);
   void work() SPYRE_EXCLUDES(mutex_);
   /// Called whenever this thread may leave something to others: when it has turned to a flight,
   /// goes to sleep or leaves.
@@ -116,10 +118,12 @@ class Scheduler {
   Timeline timeline_ SPYRE_GUARDED_BY(mutex_);
   ActivityLog activities_ SPYRE_GUARDED_BY(mutex_);
   struct Watched {
-    TimelinePoint point;
+    std::uint64_t sequence = 0;
     std::weak_ptr<Arrival> arrival;
   };
-  std::vector<Watched> watched_ SPYRE_GUARDED_BY(mutex_);  // points that are not reached
+  using WatchedStream = std::deque<Watched>;  // in the order of their points
+  /// Points that are not reached, by stream.
+  std::vector<WatchedStream> watched_ SPYRE_GUARDED_BY(mutex_);
   CardCounters counters_ SPYRE_GUARDED_BY(mutex_);
   Meters* meters_ SPYRE_GUARDED_BY(mutex_) = nullptr;
   Picoseconds finished_ SPYRE_GUARDED_BY(mutex_), counters_since_ SPYRE_GUARDED_BY(mutex_);

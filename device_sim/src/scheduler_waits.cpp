@@ -1,5 +1,6 @@
 // spyre/device_sim/scheduler_waits.cpp — waiting for points of the card: who waits helps.
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <variant>
@@ -30,24 +31,23 @@ std::shared_ptr<const Arrival> Scheduler::watch(TimelinePoint point) {
   const Lock lock(mutex_);
   if (queues_.reached(point)) {
     arrival->note();
-  } else {
-    watched_.push_back({point, arrival});
+    return arrival;
   }
+  if (point.stream.value >= watched_.size()) watched_.resize(point.stream.value + 1);
+  WatchedStream& stream = watched_[point.stream.value];
+  auto place = stream.end();  // most often: events are recorded in order
+  while (place != stream.begin() && std::prev(place)->sequence > point.sequence) --place;
+  stream.insert(place, {point.sequence, arrival});
   return arrival;
 }
 
-void Scheduler::note_arrivals() {
-  auto kept = watched_.begin();
-  for (const Watched& watched : watched_) {
-    const std::shared_ptr<Arrival> arrival = watched.arrival.lock();
-    if (arrival == nullptr) continue;
-    if (queues_.reached(watched.point)) {
-      arrival->note();
-    } else {
-      *kept++ = watched;
-    }
+void Scheduler::note_arrivals(StreamId stream) {
+  WatchedStream& watched = watched_[stream.value];
+  while (!watched.empty() &&
+         queues_.reached({.stream = stream, .sequence = watched.front().sequence})) {
+    if (const std::shared_ptr<Arrival> arrival = watched.front().arrival.lock()) arrival->note();
+    watched.pop_front();
   }
-  watched_.erase(kept, watched_.end());
 }
 
 void Scheduler::synchronize_clock(RunEntry::Kind kind, TimelinePoint point) {

@@ -109,6 +109,8 @@ TensorLayout TensorLayout::derived(const Dims& size, const Dims& stride, DataFor
   check_format(format);
   if (size.size() != stride.size())
     throw InvalidArgument(str("layout: size ", size, " and stride ", stride, " differ in rank"));
+  if (std::ranges::any_of(size, [](std::int64_t n) { return n < 0; }))
+    throw InvalidArgument(str("layout: sizes are not negative; got ", size));
   check_order(size, order);
   const std::int64_t stick = device_sim::elements_per_stick(format);
   if (size.empty()) return {{1, stick}, {kNoHostStride, kNoHostStride}, format};

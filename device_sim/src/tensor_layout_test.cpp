@@ -143,6 +143,7 @@ TEST(TensorLayout, RefusesWhatCannotBe) {
        {Dims{0}, Dims{0, 0}, Dims{0, 2}, Dims{-1, 0}, Dims{0, 1, 2}, Dims{0, -1}})
     EXPECT_THROW(TensorLayout::derived(size, stride, Sen169Fp16, order), InvalidArgument) << order;
   EXPECT_THROW(TensorLayout::derived(size, {1}, Sen169Fp16), InvalidArgument);
+  EXPECT_THROW(TensorLayout::derived({4, -1}, Sen169Fp16), InvalidArgument);
   EXPECT_THROW(TensorLayout::derived(size, Sen153Fp9), Unsupported);
   EXPECT_THROW(TensorLayout({4, 64}, {1}, Sen169Fp16), InvalidArgument);
   EXPECT_THROW(TensorLayout({4, 32}, {32, 1}, Sen169Fp16), InvalidArgument);

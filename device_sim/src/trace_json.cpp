@@ -101,7 +101,7 @@ class TraceWriter {
     const RunEntry& entry = *row.entry;
     const Work& work = entry.charge.work;
     const bool compute = entry.charge.pipeline == PipelineId::Compute;
-    const std::uint64_t bytes = compute ? work.bytes_read + work.bytes_written : entry.charge.bytes;
+    const std::uint64_t bytes = compute ? traffic_of(work, spec_).both() : entry.charge.bytes;
     const std::string where = place(entry.point, entry.correlation, bytes);
     const Picoseconds length = row.span.end - row.span.start;
     slice(kModelled, kHostLane, entry.name, row.span.submit, row.span.submitted - row.span.submit,
@@ -129,7 +129,7 @@ class TraceWriter {
                       ",\"matrix_cycles\":", cycles(row.price.matrix),
                       ",\"vector_cycles\":", cycles(row.price.vector),
                       ",\"ring_cycles\":", cycles(row.price.ring + row.price.partial_sums),
-                      ",\"padding_bytes\":", work.bytes_padding,
+                      ",\"padding_bytes\":", work.padding_read + work.padding_written,
                       ",\"scratchpad_peak\":", work.scratchpad_peak,
                       ",\"pt_utilisation\":", fixed(matrix_utilisation(work, spec_, length), 4));
   }

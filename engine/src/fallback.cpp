@@ -20,6 +20,11 @@
 namespace spyre::engine {
 namespace {
 
+FallbackWarner& registered_warner() {
+  static FallbackWarner instance = nullptr;
+  return instance;
+}
+
 /// Which of the CPU's kernels a call takes there: the sparse one, if any of its arguments is sparse.
 c10::DispatchKey host_key(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   bool sparse = false;
@@ -44,8 +49,8 @@ void count_and_apply_policy(const std::string& name) {
     throw Unsupported(str(
         name, ": no kernel on spyre; running it on the host is forbidden by SPYRE_FALLBACK=error"));
   const bool first = runtime.fallbacks().count(name);
-  if (first && policy == FallbackPolicy::Warn)
-    TORCH_WARN(name, ": no kernel on spyre, runs on the host");
+  if (first && policy == FallbackPolicy::Warn && registered_warner() != nullptr)
+    registered_warner()(str(name, ": no kernel on spyre, runs on the host"));
   log(LogChannel::Fallback, [&] { return str(name, " runs on the host"); });
 }
 
@@ -56,6 +61,8 @@ lazy::FlushReason reason_for(const c10::OperatorHandle& op) {
 }
 
 }  // namespace
+
+void set_fallback_warner(FallbackWarner warner) { registered_warner() = warner; }
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::Device device = device_of_call(op, *stack);

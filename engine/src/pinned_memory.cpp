@@ -1,7 +1,9 @@
-// spyre/engine/pinned_memory.cpp — blocks by address. A transfer in flight shares its block's ownership, so a tensor
-// may die before its copy is done.
+// spyre/engine/pinned_memory.cpp — blocks by address, and blocks that wait for their next use. A transfer in flight
+// shares its block's ownership, so a tensor may die before its copy is done; the block waits until both are.
 #include "spyre/engine/pinned_memory.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -13,38 +15,47 @@ namespace spyre::engine {
 namespace {
 
 constexpr Bytes kPage = 4_KiB;
+constexpr Bytes kMostKept = 1_GiB;  // of blocks that nobody uses
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }  // from aligned_alloc
 };
 
+/// Sizes are powers of two, so that blocks are found again by requests of about their size.
 struct Block {
   explicit Block(Bytes bytes)
-      : size(bytes),
-        memory(static_cast<std::byte*>(
-            std::aligned_alloc(kPage.count, bytes.rounded_up(kPage).count))) {
+      : size(bytes), memory(static_cast<std::byte*>(std::aligned_alloc(kPage.count, size.count))) {
     if (memory == nullptr) throw std::bad_alloc();
   }
   Bytes size;
   std::unique_ptr<std::byte, Free> memory;
 };
 
-/// The live blocks, by first address. Internally synchronized.
+Bytes block_size(Bytes request) { return std::max(kPage, Bytes{std::bit_ceil(request.count)}); }
+
+/// The live blocks, by first address, and the unused ones, by size. Internally synchronized.
 class Registry {
  public:
   std::byte* add(Bytes size) SPYRE_EXCLUDES(mutex_) {
-    auto block = std::make_shared<const Block>(size);
+    std::unique_ptr<Block> block = take(block_size(size));
     std::byte* start = block->memory.get();
     const Lock lock(mutex_);
-    blocks_.emplace(start, std::move(block));
-    count(static_cast<std::int64_t>(size.count), 1);
+    stats_.active_requests.increase(1);
+    stats_.active_bytes.increase(block->size.count);
+    // The last owner, a tensor or a transfer, brings it back.
+    blocks_.emplace(start, std::shared_ptr<const Block>(block.release(), [this](const Block* done) {
+                      keep(std::unique_ptr<Block>(const_cast<Block*>(done)));
+                    }));
     return start;
   }
   void remove(std::byte* start) SPYRE_EXCLUDES(mutex_) {
+    std::shared_ptr<const Block> block;  // outlives the lock, which its end takes
     const Lock lock(mutex_);
     const auto found = blocks_.find(start);
-    count(-static_cast<std::int64_t>(found->second->size.count), -1);
+    block = std::move(found->second);
     blocks_.erase(found);
+    stats_.active_requests.decrease(1);
+    stats_.active_bytes.decrease(block->size.count);
   }
   std::shared_ptr<const Block> around(const std::byte* address) const SPYRE_EXCLUDES(mutex_) {
     const Lock lock(mutex_);
@@ -52,6 +63,13 @@ class Registry {
     if (next == blocks_.begin()) return nullptr;
     const auto& block = std::prev(next)->second;
     return address < block->memory.get() + block->size.count ? block : nullptr;
+  }
+  /// Gives the unused blocks back to the system.
+  void let_go() SPYRE_EXCLUDES(mutex_) {
+    const Lock lock(mutex_);
+    for (const auto& [size, block] : unused_) count_freed(size);
+    unused_.clear();
+    kept_ = {};
   }
   at::HostStats stats() const SPYRE_EXCLUDES(mutex_) {
     const Lock lock(mutex_);
@@ -69,24 +87,43 @@ class Registry {
 
  private:
   using Stat = c10::CachingAllocator::Stat;
+  std::unique_ptr<Block> take(Bytes size) SPYRE_EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    if (const auto found = unused_.find(size); found != unused_.end()) {
+      std::unique_ptr<Block> block = std::move(found->second);
+      unused_.erase(found);
+      kept_ -= size;
+      return block;
+    }
+    lock.unlock();
+    auto block = std::make_unique<Block>(size);
+    lock.lock();
+    stats_.allocations.increase(1);
+    stats_.allocated_bytes.increase(size.count);
+    ++stats_.num_host_alloc;
+    return block;
+  }
+  void keep(std::unique_ptr<Block> block) SPYRE_EXCLUDES(mutex_) {
+    const Lock lock(mutex_);
+    const Bytes size = block->size;
+    if (kept_ + size > kMostKept) return count_freed(size);
+    kept_ += size;
+    unused_.emplace(size, std::move(block));
+  }
+  void count_freed(Bytes size) SPYRE_REQUIRES(mutex_) {
+    stats_.allocations.decrease(1);
+    stats_.allocated_bytes.decrease(size.count);
+    ++stats_.num_host_free;
+  }
   std::array<Stat*, 4> stats_of_interest() SPYRE_REQUIRES(mutex_) {
     return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations,
             &stats_.allocated_bytes};
   }
-  void count(std::int64_t bytes, std::int64_t blocks) SPYRE_REQUIRES(mutex_) {
-    const auto add = [](Stat& stat, std::int64_t amount) {
-      if (amount >= 0) stat.increase(static_cast<std::size_t>(amount));
-      else stat.decrease(static_cast<std::size_t>(-amount));
-    };
-    add(stats_.active_requests, blocks);
-    add(stats_.allocations, blocks);
-    add(stats_.active_bytes, bytes);
-    add(stats_.allocated_bytes, bytes);
-    (blocks > 0 ? stats_.num_host_alloc : stats_.num_host_free) += 1;
-  }
 
   mutable Mutex mutex_;
   std::map<const std::byte*, std::shared_ptr<const Block>> blocks_ SPYRE_GUARDED_BY(mutex_);
+  std::multimap<Bytes, std::unique_ptr<Block>> unused_ SPYRE_GUARDED_BY(mutex_);
+  Bytes kept_ SPYRE_GUARDED_BY(mutex_);
   at::HostStats stats_ SPYRE_GUARDED_BY(mutex_);
 };
 
@@ -110,7 +147,7 @@ class PinnedAllocator final : public at::HostAllocator {
   }
   // Every transfer holds the block that it uses.
   bool record_event(void*, void*, c10::Stream) override { return true; }
-  void empty_cache() override {}  // nothing is kept back
+  void empty_cache() override { registry().let_go(); }
   at::HostStats get_stats() override { return registry().stats(); }
   void reset_accumulated_stats() override { registry().reset_accumulated(); }
   void reset_peak_stats() override { registry().reset_peak(); }

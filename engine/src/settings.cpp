@@ -49,7 +49,7 @@ kernels::Isa isa_at(std::size_t position) {
 
 lazy::Settings settings_from_environment() {
   check_environment();
-  check_log_levels();
+  check_log();
   lazy::Settings settings;
   settings.mode = env_choice_as<lazy::Mode>(Env::Mode);
   settings.execution = env_choice_as<kernels::Execution>(Env::Exec);

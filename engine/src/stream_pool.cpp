@@ -4,10 +4,14 @@
 namespace spyre::engine {
 namespace {
 
-/// How many streams there are, by kind: upstream's numbers.
-constexpr std::array<std::size_t, 3> kStreams = {32, 32, 4};
+constexpr std::size_t kStreamsOfPriority = 32;  // upstream's number
 
 }  // namespace
+
+std::size_t StreamPool::size_of(Kind kind) {
+  if (kind != Kind::Host) return kStreamsOfPriority;
+  return static_cast<std::size_t>(device_.card().spec().host_callback_workers);
+}
 
 StreamId StreamPool::create(Kind kind, std::size_t index) {
   if (kind == Kind::Host) return device_.host_stream(static_cast<std::uint32_t>(index));
@@ -18,7 +22,7 @@ StreamId StreamPool::next(Kind kind) {
   const Lock lock(mutex_);
   const auto which = static_cast<std::size_t>(kind);
   Ring& ring = rings_[which];
-  if (ring.streams.size() == kStreams[which]) return ring.streams[ring.next++ % kStreams[which]];
+  if (ring.streams.size() == size_of(kind)) return ring.streams[ring.next++ % ring.streams.size()];
   const StreamId stream = create(kind, ring.streams.size());
   priorities_.emplace(stream, kind == Kind::High ? kHigh : kNormal);
   ring.streams.push_back(stream);

@@ -63,11 +63,6 @@ device_sim::Operation& add(std::vector<device_sim::Operation>& operations,
 
 }  // namespace
 
-std::shared_ptr<const void> retain(Buffer& buffer) {
-  buffer.add_reference();
-  return {static_cast<const void*>(&buffer), [&buffer](const void*) { buffer.drop_reference(); }};
-}
-
 Device::State::State(Device& device, device_sim::DeviceSpec spec,
                      std::shared_ptr<const device_sim::ModelledHost> host, const Settings& settings)
     : card(std::move(spec), std::move(host)), buffers(device), planner(settings, card.spec()) {
@@ -218,18 +213,42 @@ void Device::State::launch(StreamState& s, const Trace& trace, std::vector<std::
   submit(s, urgency);
 }
 
+/// With a deeper ring of arguments than one, they are written and sent beside what earlier launches
+/// compute, back to the one that used the buffer last. The slots themselves are free in any case.
+void Device::State::send_arguments_ahead(StreamState& s, Urgency urgency) {
+  s.next_flight().fill_ahead();
+  Operation& resolve = operations[0];
+  resolve.barrier = false;
+  const std::size_t depth = static_cast<std::size_t>(card.spec().correction_depth);
+  const TimelinePoint before = s.flight_before(depth).last;
+  if (before.sequence != 0) resolve.after = {before};
+  const TimelinePoint resolved = card.enqueue(s.id(), std::move(operations[0]), urgency);
+  Operation& send = operations[1];
+  send.barrier = false;
+  send.after = {resolved};
+  card.enqueue(s.id(), std::move(operations[1]), urgency);
+  operations.clear();
+}
+
 void Device::State::submit(StreamState& s, Urgency urgency) {
   Flight& flight = s.next_flight();
   std::shared_ptr<const void> handle = flight.handle();
   const std::uint64_t correlation = ++s.launches;
-  s.slot = (s.slot + 1) % StreamState::kFlights;
   add(operations, correlation, "resolve_arguments",
       device_sim::HostCallback{[&flight] { flight.fill_image(); }});
   add(operations, correlation, "send_arguments",
       device_sim::HostToDevice{flight.image(), flight.arguments(), nullptr});
-  for (const LaunchStep& step : flight.plan().steps) {
+  for (Operation& operation : operations) {
+    operation.listener = &flight;
+    operation.part = Flight::kArguments;
+  }
+  if (card.spec().correction_depth > 1) send_arguments_ahead(s, urgency);
+  s.slot = (s.slot + 1) % StreamState::kFlights;
+  for (std::uint32_t part = 0; const LaunchStep& step : flight.plan().steps) {
     Operation& compute = add(operations, correlation, step.name,
                              device_sim::Compute{step.program, flight.arguments_of(step)});
+    compute.listener = &flight;
+    compute.part = part++;
     compute.work = step.work;
     compute.source = flight.source_of(step);
     // Hazards are between streams; see create_stream.
@@ -349,11 +368,11 @@ void Device::State::recorded(Lock& lock, StreamState& s) {
 
 void Device::State::raise_fault(StreamState& s) {
   std::optional<Fault> fault = s.faults.take();
+  // A stream of the card is faulted only if the card itself failed, at whatever operation.
+  std::exception_ptr of_card = card.take_fault(s.id());
   if (!fault) {
-    // Not of a step: the card itself failed at a transfer or a callback.
-    if (std::exception_ptr exception = card.take_fault(s.id()))
-      fault = {std::move(exception), "transfer", 0};
-    else return;
+    if (!of_card) return;
+    fault = {std::move(of_card), "stream", 0};
   }
   Lock lock(mutex);
   const SourceText text = source_text;

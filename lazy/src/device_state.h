@@ -136,6 +136,7 @@ struct Device::State {
                                              device_sim::Operation operation,
                                              device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
 
+  void send_arguments_ahead(StreamState& s, device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
   /// Raises the stream's fault, once.
   void raise_fault(StreamState& s) SPYRE_EXCLUDES(mutex);
 
@@ -156,8 +157,5 @@ struct Device::State {
 
 /// True if the caller of a flush with that reason waits for its results at once.
 device_sim::Urgency urgency_of(FlushReason reason);
-
-/// Keeps a buffer alive until an operation is done.
-std::shared_ptr<const void> retain(Buffer& buffer);
 
 }  // namespace spyre::lazy

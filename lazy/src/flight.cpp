@@ -140,6 +140,8 @@ void Flight::begin(const Trace& trace, std::vector<std::uint64_t> params) {
 
 void Flight::skip_nothing() {
   any_skipped_.store(false, std::memory_order_relaxed);
+  without_arguments_.store(false, std::memory_order_relaxed);
+  unchecked_.store(false, std::memory_order_relaxed);
   skip_.assign(plan_->steps.size(), 0);
 }
 
@@ -185,7 +187,17 @@ void Flight::fill_image() {
   for (const ParamPatch& patch : plan_->params) image_[patch.at] = params_[patch.param];
   const auto self = reinterpret_cast<std::uint64_t>(static_cast<StepMonitor*>(this));
   for (const std::uint32_t at : plan_->headers) image_[at] = self;
-  // Earlier operations of the stream are done: what they spoiled is known.
+  if (!unchecked_.load(std::memory_order_relaxed)) call_off_spoiled();
+}
+
+void Flight::check_once() noexcept {
+  const Lock lock(failure_);
+  if (unchecked_.load(std::memory_order_relaxed)) call_off_spoiled();
+  unchecked_.store(false, std::memory_order_release);
+}
+
+/// Earlier operations of the stream are done: what they spoiled is known.
+void Flight::call_off_spoiled() {
   std::vector<bool> spoiled;
   for (const std::uint32_t b : plan_->placed) {
     if (BufferAccess::spoiled(*buffers_[b].buffer) == Spoiled::No) continue;
@@ -197,15 +209,31 @@ void Flight::fill_image() {
 
 void Flight::failed(std::uint32_t step, std::exception_ptr fault) noexcept {
   const Lock lock(failure_);
+  note_fault(step, std::move(fault));
+  spoil(step);
+}
+
+void Flight::lost(std::uint32_t part, const std::exception_ptr& fault) noexcept {
+  const Lock lock(failure_);
+  if (fault != nullptr) note_fault(part == kArguments ? 0 : part, fault);
+  if (part == kArguments) without_arguments_.store(true, std::memory_order_release);
+  else spoil(part);
+}
+
+void Flight::note_fault(std::uint32_t step, std::exception_ptr fault) {
   const LaunchStep& failing = plan_->steps[step];
   std::uint32_t source = 0;
   for (const std::uint32_t node : failing.nodes)
     if (source == 0) source = sources_[node];
   faults_.note({std::move(fault), failing.name, source});
+}
+
+/// What the step should have written, and what later steps make of it.
+void Flight::spoil(std::uint32_t step) {
   std::vector<bool> spoiled(buffers_.size());
   for (std::size_t b = 0; b < buffers_.size(); ++b)
     spoiled[b] = BufferAccess::spoiled(*buffers_[b].buffer) != Spoiled::No;
-  for (const Touch& t : failing.touches)
+  for (const Touch& t : plan_->steps[step].touches)
     if (t.write) spoiled[t.buffer] = true;
   call_off(std::move(spoiled), step + 1);
 }

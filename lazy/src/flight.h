@@ -26,7 +26,7 @@ struct alignas(std::max_align_t) HandleSpace {
 
 /// A slot of a stream's ring, used again and again. Filled by the launcher, which holds the
 /// device's lock; then owned by the card until `last` is reached; then free.
-class Flight final : public StepMonitor {
+class Flight final : public StepMonitor, public device_sim::LossListener {
  public:
   Flight(device_sim::Card& card, BufferPool& buffers, StreamFaults& faults, LatestArena& latest)
       : card_(card), pool_(buffers), faults_(faults), latest_arena_(latest) {}
@@ -58,10 +58,22 @@ class Flight final : public StepMonitor {
 
   /// Writes resolved addresses and scalars into the slot. Runs on the host-callback pool.
   void fill_image();
-  bool skips(std::uint32_t step) const noexcept override {
+  /// The slot may be filled before earlier launches have computed: what they spoil is looked at when
+  /// the first step runs.
+  void fill_ahead() { unchecked_.store(true, std::memory_order_relaxed); }
+  bool skips(std::uint32_t step) noexcept override {
+    if (unchecked_.load(std::memory_order_acquire)) [[unlikely]]
+      check_once();
     return any_skipped_.load(std::memory_order_acquire) && skip_[step] != 0;
   }
   void failed(std::uint32_t step, std::exception_ptr fault) noexcept override;
+
+  /// The part that is no step: writing and sending arguments. Without it nothing can run.
+  static constexpr std::uint32_t kArguments = 0xFFFFFFFF;
+  void lost(std::uint32_t part, const std::exception_ptr& fault) noexcept override;
+  bool calls_off(std::uint32_t) const noexcept override {
+    return without_arguments_.load(std::memory_order_acquire);
+  }
 
  private:
   void reserve_arguments(std::size_t words);
@@ -69,6 +81,10 @@ class Flight final : public StepMonitor {
   std::shared_ptr<Arena> arena_for(Bytes size) const;
   void skip_nothing();
   void finish() noexcept;
+  void check_once() noexcept;
+  void call_off_spoiled();
+  void note_fault(std::uint32_t step, std::exception_ptr fault);
+  void spoil(std::uint32_t step);
   void call_off(std::vector<bool> spoiled, std::size_t first_step);
   device_sim::Piece part(const Touch& touch) const;
 
@@ -85,7 +101,7 @@ class Flight final : public StepMonitor {
   std::vector<BufferUse> buffers_;         // retained
   std::vector<std::uint64_t> params_;
   std::vector<std::uint32_t> sources_;
-  std::atomic<bool> any_skipped_{false};
+  std::atomic<bool> any_skipped_{false}, without_arguments_{false}, unchecked_{false};
   std::vector<std::uint8_t>
       skip_;  // per step; a failing step writes the entries of later ones only
   HandleSpace handle_space_;

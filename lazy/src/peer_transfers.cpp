@@ -16,6 +16,45 @@ namespace spyre::lazy {
 
 using device_sim::Urgency;
 
+/// Keeps both buffers until both cards are done with them, and hears of what went wrong on the way.
+/// Owned by the operations; streams outlive what is in flight on them.
+class PeerGuard final : public device_sim::LossListener {
+ public:
+  struct End {
+    Buffer& buffer;
+    StreamFaults& faults;
+  };
+  PeerGuard(End source, End target, bool makes) : source_(source), target_(target), makes_(makes) {
+    source_.buffer.add_reference();
+    target_.buffer.add_reference();
+  }
+  ~PeerGuard() {
+    source_.buffer.drop_reference();
+    target_.buffer.drop_reference();
+  }
+  PeerGuard(const PeerGuard&) = delete;
+  PeerGuard& operator=(const PeerGuard&) = delete;
+
+  void lost(std::uint32_t part, const std::exception_ptr& fault) noexcept override {
+    const bool sends = part == device_sim::kSendPart;
+    if (fault != nullptr)
+      (sends ? source_ : target_).faults.note({fault, sends ? "send" : "receive", 0});
+    if (makes_) BufferAccess::set_spoiled(target_.buffer, Spoiled::ByFault);
+  }
+  bool calls_off(std::uint32_t) const noexcept override { return false; }
+
+  /// What was never computed can not be copied: whoever waits for the copy is told why.
+  void hand_over_fault() {
+    if (BufferAccess::spoiled(source_.buffer) == Spoiled::No) return;
+    BufferAccess::set_spoiled(target_.buffer, Spoiled::ByFault);
+    if (std::optional<Fault> fault = source_.faults.take()) target_.faults.note(std::move(*fault));
+  }
+
+ private:
+  End source_, target_;
+  bool makes_;  // all of the target's content
+};
+
 /// One copy from card to card. Confined to the call.
 class PeerTransfer {
  public:
@@ -84,30 +123,16 @@ class PeerTransfer {
         target_.device.pending_in(target_.part.buffer) != nullptr)
       return false;
     if (writes_all()) BufferAccess::set_spoiled(target_.part.buffer, Spoiled::No);
+    const auto guard =
+        std::make_shared<PeerGuard>(PeerGuard::End{source_.part.buffer, from.faults},
+                                    PeerGuard::End{target_.part.buffer, to.faults}, writes_all());
     const device_sim::PeerCopyPoints points = device_sim::copy_between(
         {source_.device.card, source_.id, source_.piece()},
-        {target_.device.card, target_.id, target_.piece()}, keep_alive(),
-        [&source = source_.part.buffer, &target = target_.part.buffer, &from, &to] {
-          hand_over_fault(source, target, from.faults, to.faults);
-        },
-        Urgency::Background);
+        {target_.device.card, target_.id, target_.piece()}, guard,
+        [guard] { guard->hand_over_fault(); }, Urgency::Background, guard.get());
     from.add_transfer(points.source);
     to.add_transfer(points.target);
     return true;
-  }
-
-  /// Both buffers, until both cards are done with them.
-  std::shared_ptr<const void> keep_alive() const {
-    using Kept = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-    return std::make_shared<const Kept>(retain(source_.part.buffer), retain(target_.part.buffer));
-  }
-
-  /// What was never computed can not be copied: whoever waits for the copy is told why. Runs on the card.
-  static void hand_over_fault(Buffer& source, Buffer& target, StreamFaults& from,
-                              StreamFaults& to) {
-    if (BufferAccess::spoiled(source) == Spoiled::No) return;
-    BufferAccess::set_spoiled(target, Spoiled::ByFault);
-    if (std::optional<Fault> fault = from.take()) to.note(std::move(*fault));
   }
 
   Side source_, target_;

@@ -3,6 +3,7 @@
 #include "plan_compiler.h"
 
 #include "access.h"
+#include "card_traffic.h"
 #include "panel_program.h"
 #include "programs.h"
 #include "spyre/base/error.h"
@@ -190,6 +191,7 @@ class LaunchPlanBuilder {
       if (stage.group.library)
         work.macs += trace_.call(trace_.nodes()[stage.group.nodes.front()])->cost().macs;
     work.rows = static_cast<std::uint64_t>(chain.rows.back());
+    work.scratchpad_peak = chain.resident_bytes.count;
     finish_step(group, work, std::move(touches));
     ++out_.kernel_launches;
     out_.ops_planned += static_cast<std::uint32_t>(group.nodes.size());
@@ -254,6 +256,8 @@ class LaunchPlanBuilder {
   void finish_step(const Group& group, const device_sim::Work& work, std::vector<Touch> touches) {
     LaunchStep& step = out_.steps.back();
     step.work = work;
+    if (work.bytes_read + work.bytes_written != 0)  // else the card is not asked for it
+      add_card_traffic(plan_.graph, group, step.work);
     step.touches = std::move(touches);
     step.nodes = group.nodes;
   }

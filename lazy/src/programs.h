@@ -22,7 +22,7 @@ namespace spyre::lazy {
 class StepMonitor {
  public:
   /// True if something that the step reads was never computed.
-  virtual bool skips(std::uint32_t step) const noexcept = 0;
+  virtual bool skips(std::uint32_t step) noexcept = 0;
   /// The step threw; the card is not told, so that what does not depend on the step goes on.
   virtual void failed(std::uint32_t step, std::exception_ptr fault) noexcept = 0;
 

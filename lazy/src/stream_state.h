@@ -43,6 +43,10 @@ struct StreamState {
   }
   /// The slot that the next launch uses; it may be busy.
   Flight& next_flight() { return flights[slot]; }
+  /// The one that was launched `count` launches before the next one, as far as the ring goes back.
+  const Flight& flight_before(std::size_t count) const {
+    return flights[(slot + kFlights - count % kFlights) % kFlights];
+  }
   /// Before a launch: who has waited for all others begins the ring again. So a program that waits
   /// for each of its launches has one slot, whose memory the caches know.
   void choose_flight() {

@@ -21,12 +21,40 @@ namespace {
 /// not wait.
 constexpr Bytes kStaged = 64_KiB;
 
-/// What an upload or a download needs beside its two ends.
-template <class What> Operation transfer(std::string_view name, What what, Buffer& buffer) {
+/// What an upload or a download needs beside its two ends: its buffer, while it is in flight, and
+/// somebody to tell if it fails. Owned by the operation; streams outlive what is in flight on them.
+class TransferGuard final : public device_sim::LossListener {
+ public:
+  TransferGuard(std::string_view name, Buffer& buffer, StreamFaults& faults, bool makes)
+      : name_(name), buffer_(buffer), faults_(faults), makes_(makes) {
+    buffer.add_reference();
+  }
+  ~TransferGuard() { buffer_.drop_reference(); }
+  TransferGuard(const TransferGuard&) = delete;
+  TransferGuard& operator=(const TransferGuard&) = delete;
+
+  void lost(std::uint32_t, const std::exception_ptr& fault) noexcept override {
+    if (fault != nullptr) faults_.note({fault, std::string(name_), 0});
+    if (makes_) BufferAccess::set_spoiled(buffer_, Spoiled::ByFault);
+  }
+  bool calls_off(std::uint32_t) const noexcept override { return false; }
+
+ private:
+  std::string_view name_;
+  Buffer& buffer_;
+  StreamFaults& faults_;
+  bool makes_;  // all of the buffer's content
+};
+
+template <class What>
+Operation transfer(std::string_view name, What what, Buffer& buffer, StreamState& s,
+                   bool makes = false) {
   Operation operation;
   operation.what = std::move(what);
   operation.name = name;
-  operation.keep_alive = retain(buffer);
+  auto guard = std::make_shared<TransferGuard>(name, buffer, s.faults, makes);
+  operation.listener = guard.get();
+  operation.keep_alive = std::move(guard);
   return operation;
 }
 
@@ -62,7 +90,7 @@ void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool
   device_sim::HostCallback zero{
       .function = [this, piece] { std::memset(card.address(piece), 0, piece.length.count); },
       .fills = true};
-  Operation operation = transfer("zero_fill", std::move(zero), buffer);
+  Operation operation = transfer("zero_fill", std::move(zero), buffer, s, true);
   operation.footprint.writes.push_back(piece);
   card.enqueue(s.id(), std::move(operation), urgency);
 }
@@ -100,7 +128,8 @@ void Device::upload(StreamId stream, Buffer& target, Bytes offset, const std::by
   const device_sim::Piece piece = BufferAccess::piece(target, offset, length);
   const TimelinePoint point = d.enqueue_transfer(
       lock, s,
-      transfer("upload", device_sim::HostToDevice{source, piece, std::move(keep_alive)}, target),
+      transfer("upload", device_sim::HostToDevice{source, piece, std::move(keep_alive)}, target, s,
+               whole),
       urgency);
   lock.unlock();
   if (!blocking) return;
@@ -125,7 +154,8 @@ void Device::download(StreamId stream, Buffer& source, Bytes offset, std::byte* 
   const device_sim::Piece piece = BufferAccess::piece(source, offset, length);
   const TimelinePoint point = d.enqueue_transfer(
       lock, s,
-      transfer("download", device_sim::DeviceToHost{piece, target, std::move(keep_alive)}, source),
+      transfer("download", device_sim::DeviceToHost{piece, target, std::move(keep_alive)}, source,
+               s),
       urgency);
   lock.unlock();
   if (!blocking) return;

@@ -1,6 +1,8 @@
 // spyre/lazy/work_estimate.cpp — see work_estimate.h.
 #include "work_estimate.h"
 
+#include "spyre/kernels/kernel.h"
+
 namespace spyre::lazy {
 namespace {
 
@@ -59,6 +61,7 @@ Work estimate_work(const Group& group, const Nest& nest) {
       work.bytes_written += distinct_bytes(group, a);
   }
   for (const Step& step : group.spec.steps) work.lane_ops += lane_operations(step, nest);
+  work.scratchpad_peak = kernels::scratch_bytes(group.spec, group.extents.begin()).count;
   return work;
 }
 

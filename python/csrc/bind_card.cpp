@@ -2,6 +2,8 @@
 #include <array>
 
 #include "bindings.h"
+#include "spyre/base/error.h"
+#include "spyre/base/text.h"
 #include "spyre/device_sim/price_rules.h"
 #include "spyre/engine/runtime.h"
 
@@ -89,6 +91,29 @@ py::dict meters(c10::DeviceIndex device) {
   return values;
 }
 
+device_sim::FaultSite site_named(const std::string& name) {
+  std::string known;
+  for (std::size_t i = 0; i < device_sim::kFaultSiteCount; ++i) {
+    const auto site = static_cast<device_sim::FaultSite>(i);
+    if (name_of(site) == name) return site;
+    known += str(i == 0 ? "" : ", ", name_of(site));
+  }
+  throw InvalidArgument(str("inject_faults: got \"", name, "\"; expected one of ", known));
+}
+
+void inject_fault(c10::DeviceIndex device, const std::string& site, std::uint64_t after,
+                  std::uint64_t times) {
+  const device_sim::FaultSite where = site_named(site);
+  engine::Runtime::get().device(device).card().fault_injector().arm(where, after, times);
+}
+
+/// Nothing is raised, and the modelled host does not wait.
+void drain(c10::DeviceIndex device) { engine::Runtime::get().device(device).card().drain_all(); }
+
+std::uint64_t stop_injecting(c10::DeviceIndex device) {
+  return engine::Runtime::get().device(device).card().fault_injector().disarm();
+}
+
 }  // namespace
 
 void bind_card(py::module_& module) {
@@ -96,6 +121,10 @@ void bind_card(py::module_& module) {
   module.def("meters", &meters, "What a card has done since it started, by name.");
   module.def("device_parameters", &device_parameters,
              "Parameters of a card: values of both profiles, and their sources.");
+  module.def("inject_fault", &inject_fault, Released(),
+             "Makes some operations of a kind fail, after so many more of them.");
+  module.def("drain", &drain, Released(), "Waits for what has been submitted; raises nothing.");
+  module.def("stop_injecting", &stop_injecting, Released(), "How many have failed.");
   module.def("price_rules", &price_rules, "The rules of the time model, and their sources.");
 }
 

@@ -30,6 +30,8 @@ void raise_in_python(const std::exception_ptr& pending);
 void provide_sources();
 /// Lets failures be reported (TORCH_SPYRE_FFDC).
 void provide_failure_reports();
+/// Lets operators that run on the host warn as torch_spyre.ops.fallbacks.FallbackWarning.
+void provide_fallback_warnings();
 /// Lets a full card have Python's garbage collected.
 void provide_garbage_collection();
 

@@ -43,6 +43,7 @@ PYBIND11_MODULE(_C, module) {
   provide_garbage_collection();
   provide_failure_reports();
   provide_interruptions();
+  provide_fallback_warnings();
   bind_runtime(module);
   bind_card(module);
   bind_random(module);

@@ -15,6 +15,7 @@ from ._hooks import card_numbers, device_count
 from .config import config
 from .diagnostics import get_diagnostic_report
 from .explain import explain
+from .faults import inject_faults
 from .graphs import SpyreGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import (
     empty_cache,
@@ -105,6 +106,7 @@ __all__ = [
     "host_compute_stream_by_id",
     "init",
     "initial_seed",
+    "inject_faults",
     "is_available",
     "is_bf16_supported",
     "is_current_stream_capturing",

@@ -109,13 +109,16 @@ def get_stream_from_pool(device: DeviceLike = None, priority: int = 0) -> Stream
 
 
 def host_compute_stream(device: DeviceLike = None) -> Stream:
-    """The next of the streams on which the host prepares launches: four, handed out in turn."""
+    """The next of the streams on which the host prepares launches, handed out in turn.
+
+    Four, unless TORCH_SPYRE_NUM_HOST_COMPUTE_STREAMS says otherwise.
+    """
     index = device_index(device)
     return _existing(index, engine().host_stream(index))
 
 
 def host_compute_stream_by_id(stream_id: int, device: DeviceLike = None) -> Stream:
-    """The host's stream with this number (65 to 68)."""
+    """The host's stream with this number (65 and on)."""
     found: dict[int, Stream] = {}
     while (stream := host_compute_stream(device)).id not in found:
         found[stream.id] = stream

@@ -165,6 +165,23 @@ def what_is_told(call) -> str:
         return re.split(r", spyre:[01] and spyre:[01]!", str(error))[0]
 
 
+def test_a_copy_that_is_made_to_fail():
+    x = torch.arange(900.0, device="spyre:0")
+    torch.spyre.synchronize("spyre:0")
+    with torch.spyre.inject_faults("spyre:0", peer_copy=0):
+        y = x.to("spyre:1")
+        with pytest.raises(RuntimeError, match="injected fault"):
+            y.cpu()
+    with pytest.raises(RuntimeError):
+        (y + 1).cpu()
+    for device in ("spyre:0", "spyre:1"):
+        try:
+            torch.spyre.synchronize(device)
+        except RuntimeError as error:
+            assert "injected fault" in str(error)
+    assert x.to("spyre:1").cpu().equal(torch.arange(900.0))
+
+
 def test_operands_of_two_cards_are_refused():
     x, y = torch.ones(2, 2, device=A), torch.ones(2, 2, device=B)
     told = "Expected all tensors to be on the same device, but found at least two devices"

@@ -158,6 +158,17 @@ def test_pinned_memory_moves_without_waiting():
     assert_close(down, torch.arange(1000.0) * 2, rtol=0, atol=0)
 
 
+def test_pinned_blocks_are_used_again():
+    """By requests of about their size, with what was in them: no page is taken anew."""
+    host = torch.full((20_000_000,), 7.0).pin_memory()
+    address = host.data_ptr()
+    del host
+    again = torch.empty(19_000_000, pin_memory=True)
+    assert again.data_ptr() == address
+    assert again[-1].item() == 7
+    assert torch.empty(19_000_000, pin_memory=True).data_ptr() != address
+
+
 def test_a_pinned_source_may_die_before_its_copy_is_done():
     copies = [torch.full((10000,), float(i)).pin_memory().to("spyre", non_blocking=True) for i in range(50)]
     for i, copy in enumerate(copies):

@@ -7,6 +7,7 @@ import warnings
 import pytest
 import torch
 from torch.testing import assert_close
+from torch_spyre.ops.fallbacks import FallbackWarning, fallback_ops
 
 
 def on_both(function, *inputs):
@@ -149,7 +150,15 @@ def test_policy_warn_and_error():
         warnings.simplefilter("always")
         torch.unique_consecutive(x)
         torch.unique_consecutive(x)
-    assert sum("unique_consecutive" in str(warning.message) for warning in caught) == 1
+    [warning] = [w for w in caught if "unique_consecutive" in str(w.message)]
+    assert warning.category is FallbackWarning
+    assert warning.filename == __file__
+    assert fallback_ops() == {"aten::unique_consecutive": 2}
+    torch.spyre.reset_stats()
+    with torch.spyre.config(fallback="warn"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(FallbackWarning, match="unique_consecutive"):
+            torch.unique_consecutive(x)
     with torch.spyre.config(fallback="error"), pytest.raises(NotImplementedError, match="unique_consecutive"):
         torch.unique_consecutive(x)
 

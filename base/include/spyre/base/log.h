@@ -1,5 +1,5 @@
-// spyre/base/log.h — SPYRE_LOG=trace,fusion:2 — text on stderr by channel and level; nearly free
-// when off.
+// spyre/base/log.h — SPYRE_LOG=trace,fusion:2 — text on stderr, or in SPYRE_LOG_FILE, by channel and
+// level; nearly free when off.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,13 +28,18 @@ std::string_view name_of(LogChannel channel);  // as in SPYRE_LOG
 struct LogLevels {
   std::array<std::uint8_t, kLogChannelCount> of{};
   /// "trace,fusion:2", "all", "all:2,alloc:0". Throws InvalidArgument with the grammar.
-  static LogLevels parse(std::string_view text);
+  static LogLevels parse(std::string_view text) { return LogLevels{}.with(text); }
+  /// These, but for what the text names.
+  LogLevels with(std::string_view text) const;
+  /// What SPYRE_LOG, TORCH_SPYRE_DEBUG and DT_DEEPRT_VERBOSE ask for.
+  static LogLevels from_environment();
 };
 
-/// The levels that SPYRE_LOG asked for at first use; immutable after that. A malformed SPYRE_LOG is
-/// all off here: logging never throws, check_log_levels() does.
+/// The levels that the environment asked for at first use; immutable after that. If it is malformed
+/// all is off here: logging never throws, check_log() does.
 const LogLevels& log_levels() noexcept;
-void check_log_levels();
+/// Throws InvalidArgument for levels that are malformed, or a file that cannot be written.
+void check_log();
 
 inline bool log_is_on(LogChannel channel, int level = 1) noexcept {
   static const LogLevels& levels = log_levels();

@@ -11,6 +11,7 @@
 #include "spyre/device_sim/activity.h"
 #include "spyre/device_sim/arrival.h"
 #include "spyre/device_sim/device_spec.h"
+#include "spyre/device_sim/fault_injection.h"
 #include "spyre/device_sim/memory.h"
 #include "spyre/device_sim/meters.h"
 #include "spyre/device_sim/modelled_host.h"
@@ -136,6 +137,10 @@ class Card {
   /// The same run on another card: priced again, not run again. Its division over cores is
   /// planned anew if the number of cores differs.
   std::string report_json(const DeviceSpec& what_if) const;
+
+  /// Makes operations and allocations fail on request. An allocation that fails finds no memory,
+  /// whatever is done about it.
+  FaultInjector& fault_injector();
 
   /// From here on the card counts in `meters`, which outlive it, as well.
   void publish(Meters& meters);

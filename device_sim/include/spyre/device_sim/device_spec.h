@@ -17,6 +17,8 @@ struct DeviceSpec {
   int host_threads = 0;      // threads that play the cores; 0: all processors of this process
   Bytes scratchpad = 2_MiB;  // LX per core
   Bytes scratchpad_usable = {1'625'344};
+  int scratchpad_planning =
+      1;  // 0: what operations of a kernel pass on is priced as memory traffic
   Bytes block = 128_B;
 
   /// "virtual": the modelled host pays a fixed cost per call; "anchored": it takes as long as this
@@ -66,6 +68,7 @@ struct DeviceSpec {
   std::uint64_t host_launch_ps = 30'000'000, host_callback_ps = 5'000'000,
                 submit_latency_ps = 2'000'000;
   int host_callback_workers = 4;
+  int correction_depth = 1;  // launches of a stream whose arguments may be under way at once
   std::uint64_t host_enqueue_ps = 2'000'000, host_sync_ps = 5'000'000;
 
   double idle_watts = 26.7, cap_watts = 75;
@@ -94,9 +97,12 @@ std::string to_json(const DeviceSpec& spec);
 /// messages.
 DeviceSpec with_json_overrides(DeviceSpec base, std::string_view json, std::string_view origin);
 
-/// Defaults overridden by the environment (SENCORES, SPYRE_THREADS, AIU_WORLD_SIZE,
-/// SPYRE_DEVICE_MEMORY,
-/// SPYRE_DEVICE_SPEC=file.json or a profile's name).
+/// Of a core's scratchpad: what plans may use if `kept_free` (0 to 1) of it stays free, by upstream's
+/// formula: 64 KiB belong to programs, and the rest is rounded up to whole sticks.
+Bytes usable_scratchpad(Bytes whole, double kept_free);
+
+/// SPYRE_DEVICE_SPEC=file.json or a profile's name, overridden by the variables for single fields
+/// (SENCORES, SPYRE_DEVICE_MEMORY, LX_PLANNING, ...).
 DeviceSpec device_spec_from_environment();
 
 }  // namespace spyre::device_sim

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -71,9 +72,11 @@ struct Work {
   ProductShape product = {};  // products, if known; macs and rows stand beside it
   CoreSplit split = {};
   MacFormat mac_format{};
-  std::uint64_t bytes_padding = 0;    // how much of what is read and written only fills up sticks
-  std::uint64_t bytes_ring = 0;       // from core to core
-  std::uint64_t scratchpad_peak = 0;  // bytes of LX that the busiest core uses
+  std::uint64_t padding_read = 0, padding_written = 0;  // besides: what only fills up sticks
+  std::uint64_t bytes_ring = 0;                         // from core to core
+  std::uint64_t scratchpad_peak = 0;                    // bytes of LX that the busiest core uses
+  /// What its operations pass on to each other: free in scratchpads, traffic without planning.
+  std::uint64_t passed_read = 0, passed_written = 0;
   std::uint64_t bytes_converted = 0;  // host callbacks: to or from the card's formats
 };
 
@@ -165,6 +168,19 @@ struct HostCallback {
   bool fills = false;  // sets device memory to one value, for profilers
 };
 
+/// Learns of operations that did not happen. Lives as long as what the operation keeps alive. Called
+/// from whatever thread would have run it, without locks, before the point is reached.
+class LossListener {
+ public:
+  /// `fault`: what the operation threw; null: it was skipped, because its stream was faulted.
+  virtual void lost(std::uint32_t part, const std::exception_ptr& fault) noexcept = 0;
+  /// Whether this part must not run any more, though nobody has taken it for faulted yet.
+  virtual bool calls_off(std::uint32_t part) const noexcept = 0;
+
+ protected:
+  ~LossListener() = default;
+};
+
 struct Operation {
   std::variant<HostToDevice, DeviceToHost, Compute, HostCallback, PostReceive, Send, Receive,
                AwaitPeer>
@@ -174,6 +190,8 @@ struct Operation {
   Work work = {};
   std::uint64_t correlation = 0;  // the launch that it belongs to
   std::uint32_t source = 0;       // what recorded it, in its submitter's numbers
+  LossListener* listener = nullptr;
+  std::uint32_t part = 0;  // in the listener's numbers
   std::shared_ptr<const void> keep_alive =
       {};  // released when the operation is done, before its point is reached
   /// Waits for all earlier operations of its stream. Without it, it may overtake those on other

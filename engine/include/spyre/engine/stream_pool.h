@@ -31,6 +31,8 @@ class StreamPool {
     std::vector<StreamId> streams;
     std::size_t next = 0;
   };
+  /// How many streams there are.
+  std::size_t size_of(Kind kind);
   StreamId create(Kind kind, std::size_t index) SPYRE_REQUIRES(mutex_);
 
   lazy::Device& device_;

@@ -1,0 +1,99 @@
+// spyre/lazy/card_traffic.cpp — see card_traffic.h.
+#include "card_traffic.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace spyre::lazy {
+namespace {
+
+using device_sim::Work;
+
+constexpr std::uint64_t kStick = 128;
+
+std::uint64_t distinct_bytes(const Dims& sizes, const Dims& strides, std::uint8_t element_size) {
+  std::uint64_t bytes = element_size;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (strides[d] != 0) bytes *= static_cast<std::uint64_t>(sizes[d]);
+  return bytes;
+}
+
+/// Goes through the members of a group in order. Confined to one call of add_card_traffic().
+class TrafficCount {
+ public:
+  TrafficCount(const Graph& graph, const Chain* chain, Work& work)
+      : graph_(graph), chain_(chain), work_(work) {}
+
+  void add(const Group& group) {
+    for (const std::uint32_t n : group.nodes) {
+      const Node& node = graph_.nodes[n];
+      const std::size_t operands = graph_.all_operands(node).size();
+      for (std::size_t i = 0; i < operands; ++i) add(group, node, i);
+    }
+  }
+
+ private:
+  void add(const Group& group, const Node& node, std::size_t i) {
+    const Operand& operand = graph_.all_operands(node)[i];
+    if (!operand.is_view()) return;
+    const bool library = node.kind == Node::Kind::Library;
+    const Dims& sizes = library ? graph_.library_sizes[node.first_operand + i] : node.sizes;
+    const auto bytes = [&] { return distinct_bytes(sizes, operand.strides, operand.element_size); };
+    const auto padding = [&] {
+      return padding_bytes(sizes, operand.strides, operand.element_size);
+    };
+    if (i >= node.input_count) {
+      if (!leaves(group, operand.index)) work_.passed_written += bytes();
+      else if (written_.emplace(operand.index, operand.offset).second)
+        work_.padding_written += padding();
+      if (chain_ == nullptr || stays(operand.index)) made_.insert(operand.index);
+    } else if (made_.contains(operand.index)) {
+      work_.passed_read += bytes();
+    } else if (read_.emplace(operand.index, operand.offset).second) {
+      work_.padding_read += padding();
+    }
+  }
+
+  bool stays(std::uint32_t buffer) const {
+    return chain_ != nullptr && chain_->resident(buffer) != Chain::kNone;
+  }
+  /// Whether what is written into the buffer goes to device memory.
+  bool leaves(const Group& group, std::uint32_t buffer) const {
+    if (stays(buffer)) return false;
+    return group.library || std::ranges::any_of(group.bindings, [&](const Binding& b) {
+             return b.kind == Binding::Kind::Write && b.index == buffer;
+           });
+  }
+
+  const Graph& graph_;
+  const Chain* const chain_;
+  Work& work_;
+  std::set<std::uint32_t> made_;  // buffers of which members pass on what they wrote
+  std::set<std::pair<std::uint32_t, std::int64_t>> read_, written_;
+};
+
+}  // namespace
+
+std::uint64_t padding_bytes(const Dims& sizes, const Dims& strides, std::uint8_t element_size) {
+  std::int64_t row = 1, rows = 1, closest = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const std::int64_t stride = std::abs(strides[d]);
+    if (stride == 0 || sizes[d] == 1) continue;
+    rows *= sizes[d];
+    if (closest != 0 && stride > closest) continue;
+    closest = stride;
+    row = sizes[d];
+  }
+  rows /= row;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(row) * element_size;
+  return static_cast<std::uint64_t>(rows) * ((bytes + kStick - 1) / kStick * kStick - bytes);
+}
+
+void add_card_traffic(const Graph& graph, const Group& group, device_sim::Work& work) {
+  TrafficCount count(graph, group.chain.get(), work);
+  if (group.chain == nullptr) return count.add(group);
+  for (const Stage& stage : group.chain->stages) count.add(stage.group);
+}
+
+}  // namespace spyre::lazy

@@ -1,0 +1,1 @@
+"""Where upstream's programs look for what concerns operators."""
