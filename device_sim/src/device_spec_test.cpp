@@ -21,11 +21,11 @@ std::string rejection(std::string_view json) {
 
 TEST(DeviceSpec, JsonReplacesOnlyItsKeys) {
   const DeviceSpec spec =
-      with_json_overrides({}, R"({"cores": 8, "profile": "small", "capacity": 1048576,
+      with_json_overrides({}, R"({"cores": 8, "profile": "calibrated", "capacity": 1048576,
                                                       "memory_gb_per_s": 204.8})",
                           "card.json");
   EXPECT_EQ(spec.cores, 8);
-  EXPECT_EQ(spec.profile, "small");
+  EXPECT_EQ(spec.profile, "calibrated");
   EXPECT_EQ(spec.capacity, 1_MiB);
   EXPECT_EQ(spec.memory_gb_per_s, 204.8);
   EXPECT_EQ(spec.lanes_per_core, DeviceSpec{}.lanes_per_core);
@@ -44,9 +44,9 @@ TEST(DeviceSpec, MistakesAreNamed) {
   EXPECT_NE(unknown.find("memory_gb_per_s"), unknown.npos) << "lists the keys: " << unknown;
   EXPECT_EQ(rejection(R"({"cores": 33})"),
             "card.json: bad value of \"cores\"; got 33; expected an integer from 1 to 32");
-  for (const char* bad :
-       {"", "[1]", "{", R"({"cores": "8"})", R"({"cores": 1.5})", R"({"memory_gb_per_s": 0})",
-        R"({"capacity": -1})", R"({"profile": 3})", R"({"cores": {"n": 1}})"}) {
+  for (const char* bad : {"", "[1]", "{", R"({"cores": "8"})", R"({"cores": 1.5})",
+                          R"({"memory_gb_per_s": 0})", R"({"capacity": -1})", R"({"profile": 3})",
+                          R"({"profile": "small"})", R"({"cores": {"n": 1}})"}) {
     EXPECT_NE(rejection(bad), "accepted") << bad;
   }
 }

@@ -76,6 +76,7 @@ class TrafficCount {
 }  // namespace
 
 std::uint64_t padding_bytes(const Dims& sizes, const Dims& strides, std::uint8_t element_size) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
   std::int64_t row = 1, rows = 1, closest = 0;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const std::int64_t stride = std::abs(strides[d]);

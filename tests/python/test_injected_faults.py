@@ -66,11 +66,10 @@ def test_what_was_not_computed_cannot_be_read_and_the_rest_can():
     torch.spyre.synchronize()
     with torch.spyre.inject_faults(kernel=0):
         y = x.exp()
-        with pytest.raises(RuntimeError, match=r"exp.*injected.*test_injected_faults"):
+        with pytest.raises(RuntimeError, match="exp: injected fault"):
             torch.spyre.synchronize()
-    z = y * 2
-    with pytest.raises(RuntimeError):
-        z.cpu()
+    with pytest.raises(RuntimeError, match="never computed"):
+        (y * 2).cpu()
     assert (x + 1).sum().item() == 600
 
 
