@@ -25,13 +25,22 @@ FallbackWarner& registered_warner() {
   return instance;
 }
 
+bool asks_for_sparse(const c10::Argument& argument, const c10::IValue& value) {
+  return argument.name() == "layout" && value.isInt() &&
+         static_cast<c10::Layout>(value.toInt()) == c10::kSparse;
+}
+
 /// Which of the CPU's kernels a call takes there: the sparse one, if any of its arguments is sparse.
 c10::DispatchKey host_key(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  const auto values = torch::jit::last(stack, arguments.size());
   bool sparse = false;
-  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size()))
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    sparse = sparse || asks_for_sparse(arguments[i], values[i]);
+    for_each_tensor(values[i], [&](const at::Tensor& tensor) {
       sparse = sparse || (tensor.defined() && tensor.is_sparse());
     });
+  }
   return sparse ? c10::DispatchKey::SparseCPU : c10::DispatchKey::CPU;
 }
 

@@ -27,12 +27,18 @@ template <const char* what> torch::CppFunction refusal() {
   return torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&refuse<what>>>();
 }
 
+std::string kind_of(const at::Tensor& tensor) {
+  if (tensor.is_quantized()) return "a quantized tensor";
+  if (tensor.is_nested()) return "a nested tensor";
+  return c10::str("a tensor of layout ", tensor.layout());
+}
+
 void check_layout(const c10::OperatorHandle& op, const at::Tensor& result) {
   if (!result.defined()) return;
   const bool known = result.layout() == c10::kStrided || result.layout() == c10::kSparse;
   if (known && !result.is_quantized() && !result.is_nested()) return;
   throw Unsupported(
-      str(c10::toString(op.operator_name()), " gives ", result.toString(), ": ", kOnCpu));
+      str(c10::toString(op.operator_name()), " gives ", kind_of(result), ": ", kOnCpu));
 }
 
 }  // namespace

@@ -163,6 +163,11 @@ def test_storing():
     assert_close(again.cpu().to_dense(), some("cpu").to_dense())
 
 
+def test_a_sparse_tensor_has_no_strides():
+    with pytest.raises(NotImplementedError, match="empty_strided"):
+        torch.empty_strided((2, 2), (2, 1), layout=torch.sparse_coo, device="spyre")
+
+
 def test_bad_indices_are_refused():
     with pytest.raises(RuntimeError, match="size is inconsistent with indices"):
         torch.sparse_coo_tensor(
