@@ -1,6 +1,7 @@
 // spyre/device_sim/device_spec.cpp — fields by name, JSON overrides, environment overrides.
 #include "spyre/device_sim/device_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>

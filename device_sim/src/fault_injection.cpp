@@ -14,8 +14,9 @@ std::string_view name_of(FaultSite site) {
 
 void FaultInjector::arm(FaultSite site, std::uint64_t after, std::uint64_t times) {
   Countdown& countdown = sites_[static_cast<std::size_t>(site)];
-  countdown.times.store(static_cast<std::int64_t>(times));
+  countdown.times.store(0);  // nothing is due while the counts change
   countdown.next.store(static_cast<std::int64_t>(after));
+  countdown.times.store(static_cast<std::int64_t>(times));
   armed_.store(true);
 }
 

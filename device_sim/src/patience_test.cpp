@@ -64,27 +64,36 @@ TEST_F(PatienceTest, DrainingKnowsNoPatience) {
 TEST_F(PatienceTest, AnOperationThatWaitsIsNotGivenUp) {
   const StreamId other = scheduler_.create_stream();
   const TimelinePoint inner = submit_slow(2);
-  const TimelinePoint outer = scheduler_.submit(
-      other, callback([this, inner] { scheduler_.synchronize(inner); }), Urgency::Waited);
+  static bool inside;
+  inside = false;  // before the operation has begun, it could be given up
+  const TimelinePoint outer = scheduler_.submit(other, callback([this, inner] {
+                                                  inside = true;
+                                                  scheduler_.synchronize(inner);
+                                                }),
+                                                Urgency::Waited);
   {
-    const Patience none([] { return true; });
+    const Patience none([] { return inside; });
     scheduler_.synchronize(outer);  // one operation: nothing to give up between
   }
   EXPECT_EQ(ran_, 2);
   EXPECT_EQ(scheduler_.take_fault(other), nullptr);
 }
 
-TEST(Patience, AShortWaitIsNotAsked) {
+TEST(Patience, AnEndlessScopeIsNeverAsked) {
   const Patience none([] { return true; });
   std::this_thread::sleep_for(kLongerThanPatience);
-  Patience::begin_wait();
-  const Patience endless(nullptr);
-  EXPECT_EQ(Patience::due(), nullptr);
+  EXPECT_NE(Patience::current(), nullptr);
+  EXPECT_TRUE(Patience::current()->is_due());
+  {
+    const Patience endless(nullptr);
+    EXPECT_EQ(Patience::due(), nullptr);
+  }
+  EXPECT_NE(Patience::due(), nullptr) << "only the innermost is asked";
 }
 
 class GivenUpTransfer : public testing::Test {
  protected:
-  /// Submits it behind something slow, waits for it, and gives up, unless a worker was faster.
+  /// Submits it behind something slow, waits for it, and gives up.
   void give_up(Operation transfer) {
     card_.enqueue(kDefault, callback([] { std::this_thread::sleep_for(kLongerThanPatience); }),
                   Urgency::Waited);
@@ -92,6 +101,7 @@ class GivenUpTransfer : public testing::Test {
     const Patience none([] { return true; });
     try {
       card_.synchronize(point);
+      ADD_FAILURE() << "the wait was not given up";
     } catch (const WaitGivenUp& end) { end.detach_transfer(); }
   }
   Card card_{small_spec()};

@@ -119,6 +119,7 @@ std::vector<TimelinePoint> Scheduler::last_points() const {
 }
 
 void Scheduler::wait(TimelinePoint point, Lock& lock) {
+  const Patience endless(nullptr);
   while (!queues_.reached(point)) advance_towards(point, lock);
   call_others();
 }

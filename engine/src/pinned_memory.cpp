@@ -39,13 +39,13 @@ class Registry {
   std::byte* add(Bytes size) SPYRE_EXCLUDES(mutex_) {
     std::unique_ptr<Block> block = take(block_size(size));
     std::byte* start = block->memory.get();
+    // The last owner, a tensor or a transfer, brings it back.
+    std::shared_ptr<Block> shared(block.release(),
+                                  [this](Block* done) { keep(std::unique_ptr<Block>(done)); });
     const Lock lock(mutex_);
     stats_.active_requests.increase(1);
-    stats_.active_bytes.increase(block->size.count);
-    // The last owner, a tensor or a transfer, brings it back.
-    blocks_.emplace(start, std::shared_ptr<const Block>(block.release(), [this](const Block* done) {
-                      keep(std::unique_ptr<Block>(const_cast<Block*>(done)));
-                    }));
+    stats_.active_bytes.increase(shared->size.count);
+    blocks_.emplace(start, std::move(shared));
     return start;
   }
   void remove(std::byte* start) SPYRE_EXCLUDES(mutex_) {

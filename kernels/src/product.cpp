@@ -204,7 +204,8 @@ class Multiplication {
         tile.right = right.data;
         tile.right_step_bytes = right.step_bytes;
         // The rows of a column of tiles share the fetching of the next one. Behind the last column
-        // come the next rows, which weights that few rows meet are read from memory for.
+        // come the next rows: with few rows, weights come from memory, and the processor does not
+        // foresee so far.
         const std::int64_t row_bytes = (begin(t + 1) - begin(t)) * tile.row_bytes;
         if (column + 1 == last && is_dense(tile)) fetch(tile, tile.left + row_bytes, row_bytes);
         else

@@ -2,6 +2,7 @@
 #include "card_traffic.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <utility>
 

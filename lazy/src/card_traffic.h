@@ -1,7 +1,8 @@
 // spyre/lazy/card_traffic.h — what a card moves for a group besides the bytes of its operands.
 #pragma once
-#include <span>
+#include <cstdint>
 
+#include "spyre/base/dims.h"
 #include "spyre/device_sim/operation.h"
 #include "spyre/lazy/graph.h"
 #include "spyre/lazy/group.h"

@@ -196,7 +196,7 @@ void Flight::check_once() noexcept {
   unchecked_.store(false, std::memory_order_release);
 }
 
-/// Earlier operations of the stream are done: what they spoiled is known.
+/// To be called when earlier operations of the stream are done: what they spoiled is known then.
 void Flight::call_off_spoiled() {
   std::vector<bool> spoiled;
   for (const std::uint32_t b : plan_->placed) {

@@ -17,7 +17,8 @@ namespace spyre::lazy {
 using device_sim::Urgency;
 
 /// Keeps both buffers until both cards are done with them, and hears of what went wrong on the way.
-/// Owned by the operations; streams outlive what is in flight on them.
+/// Owned by the operations; streams outlive what is in flight on them. Immutable; what it tells is
+/// internally synchronized.
 class PeerGuard final : public device_sim::LossListener {
  public:
   struct End {

@@ -23,6 +23,7 @@ constexpr Bytes kStaged = 64_KiB;
 
 /// What an upload or a download needs beside its two ends: its buffer, while it is in flight, and
 /// somebody to tell if it fails. Owned by the operation; streams outlive what is in flight on them.
+/// Immutable; what it tells is internally synchronized.
 class TransferGuard final : public device_sim::LossListener {
  public:
   TransferGuard(std::string_view name, Buffer& buffer, StreamFaults& faults, bool makes)

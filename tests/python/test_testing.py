@@ -67,7 +67,8 @@ def test_bounds_in_ulps():
     with pytest.raises(AssertionError, match="units in the last place apart, 2 are allowed"):
         compare_with_cpu(wrong_on("spyre", off=1e-3), x, x, ulp=2)
     assert ulps_apart(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 2**-23, float("nan")])) == 1
-    assert ulps_apart(torch.tensor([1.0]), torch.tensor([float("inf")])) == float("inf")
+    for found, expected in [(1.0, float("inf")), (float("nan"), float("inf")), (float("-inf"), float("inf"))]:
+        assert ulps_apart(torch.tensor([found]), torch.tensor([expected])) == float("inf")
 
 
 def test_work_on_the_host_is_told_if_it_is_not_allowed():

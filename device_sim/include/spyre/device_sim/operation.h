@@ -168,8 +168,8 @@ struct HostCallback {
   bool fills = false;  // sets device memory to one value, for profilers
 };
 
-/// Learns of operations that did not happen. Lives as long as what the operation keeps alive. Called
-/// from whatever thread would have run it, without locks, before the point is reached.
+/// Hears of operations that did not happen. Lives as long as what the operation keeps alive. `lost`
+/// is told without locks, before the point is reached; `calls_off` is asked under the scheduler's.
 class LossListener {
  public:
   /// `fault`: what the operation threw; null: it was skipped, because its stream was faulted.

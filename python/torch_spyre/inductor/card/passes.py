@@ -24,7 +24,7 @@ PASSES = (Pass("stickify", stickify), Pass("core_division", core_division), Pass
 
 
 def is_on(name: str) -> bool:
-    """Whether a pass runs: SPYRE_COMPILE_PASSES names those that do not, LX_PLANNING lets scratchpads be planned."""
+    """Whether a pass runs: SPYRE_COMPILE_PASSES names those that do not, LX_PLANNING=0 leaves scratchpads out."""
     listed = [item for item in _C.environment_value("SPYRE_COMPILE_PASSES").split(",") if item]
     unknown = [item for item in listed if item.removeprefix("-") not in {p.name for p in PASSES} or item[0] != "-"]
     if unknown:

@@ -1,4 +1,4 @@
-"""Scratchpad planning: which temporaries stay in every core's LX, and where (LX_PLANNING=1).
+"""Scratchpad planning: which temporaries stay in every core's LX, and where (not with LX_PLANNING=0).
 
 The planner is the one of launch plans (spyre/lazy/scratchpad_plan.h). A temporary may stay if its writer and its
 readers give every core the same part of it: cores do not see each other's scratchpads.
