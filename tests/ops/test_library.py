@@ -105,6 +105,9 @@ IMAGES: dict[str, Call] = {
     "nearest exact": lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact"),
     "bilinear smoothed": lambda x: F.interpolate(x, size=(5, 6), mode="bilinear", antialias=True),
     "bicubic smoothed": lambda x: F.interpolate(x, size=(5, 6), mode="bicubic", antialias=True),
+    "fractional_max_pool2d": lambda x: F.fractional_max_pool2d(
+        x, 3, (4, 5), _random_samples=torch.full((*x.shape[:2], 2), 0.4, device=x.device)
+    ),
     "one image": lambda x: F.max_pool2d(x[0], 2),
     "channels last": lambda x: F.max_pool2d(x.contiguous(memory_format=torch.channels_last), 2),
 }
@@ -116,7 +119,11 @@ VOLUMES: dict[str, Call] = {
     "avg_pool3d": lambda x: F.avg_pool3d(x, 2),
     "adaptive_avg_pool3d": lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)),
     "adaptive_max_pool3d": lambda x: F.adaptive_max_pool3d(x, (2, 3, 4)),
+    "fractional_max_pool3d": lambda x: F.fractional_max_pool3d(
+        x, 2, (3, 3, 4), _random_samples=torch.full((*x.shape[:2], 3), 0.4, device=x.device)
+    ),
     "nearest 3d": lambda x: F.interpolate(x, scale_factor=2),
+    "nearest exact 3d": lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact"),
     "trilinear": lambda x: F.interpolate(x, size=(5, 9, 11), mode="trilinear"),
     "reflect 3d": lambda x: F.pad(x, (1, 2, 2, 1, 0, 1), mode="reflect"),
     "replicate 3d": lambda x: F.pad(x, (1, 2, 2, 1, 0, 1), mode="replicate"),
@@ -127,6 +134,7 @@ VOLUMES: dict[str, Call] = {
 
 LABELS = indices((5,), 7, seed=2)
 OTHERS: dict[str, Call] = {
+    "ctc": lambda x: F.ctc_loss(x.log_softmax(1)[:, None], torch.tensor([[1, 3]], device=x.device), [5], [2]),
     "complex": lambda x: torch.view_as_real(torch.complex(x, x)),
     "polar": lambda x: torch.view_as_real(torch.polar(x, x)),
     "fft": lambda x: torch.fft.irfft(torch.fft.fft(torch.fft.rfft(x))),
