@@ -9,7 +9,8 @@
 namespace spyre::engine {
 
 /// The CPU side of one host operation. Making a view ends the trace and waits; views are valid until the device is used
-/// again. Tensors that share a storage get views that share one; a sparse tensor gets one of its parts. Confined to one thread, for one operation.
+/// again. Tensors that share a storage get views that share one; a sparse tensor gets one of its parts. Confined to one
+/// thread, for one operation.
 class HostViews {
  public:
   /// `reason`: why the trace ends.
