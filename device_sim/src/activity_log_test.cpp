@@ -18,7 +18,7 @@ std::vector<Kind> kinds(const ActivityRecord& record) {
 
 TEST(ActivityLog, TellsKindsCallersAndSources) {
   Card card(small_spec());
-  const Piece piece = card.allocate(4_KiB).pieces[0];
+  const Piece piece = card.allocate(4_KiB).place;
   std::vector<int> numbers(1000);
   card.record_activities([] { return 7U; });
   card.enqueue({}, upload(numbers, piece), Urgency::Waited);

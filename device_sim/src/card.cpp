@@ -29,12 +29,6 @@ void require_modelled_time(const Card& card) {
       "SPYRE_CLOCK=virtual to measure or record it");
 }
 
-template <class Visit>
-void for_each_piece(const Piece& first, const std::vector<Piece>& more, const Visit& visit) {
-  visit(first);
-  for (const Piece& piece : more) visit(piece);
-}
-
 /// Where an operation can be made to fail; none for waits, and for the memory that a receiver opens.
 std::optional<FaultSite> site_of(const Operation& operation) {
   using enum FaultSite;
@@ -59,19 +53,11 @@ class Executor {
  private:
   void run(const HostToDevice& copy, const Work&) const {
     if (copy.source == nullptr) return;
-    const std::byte* source = copy.source;
-    for_each_piece(copy.target, copy.more, [&](const Piece& piece) {
-      cores_.copy(memory_.address(piece), source, piece.length.count);
-      source += piece.length.count;
-    });
+    cores_.copy(memory_.address(copy.target), copy.source, copy.target.length.count);
   }
   void run(const DeviceToHost& copy, const Work&) const {
     if (copy.target == nullptr) return;
-    std::byte* target = copy.target;
-    for_each_piece(copy.source, copy.more, [&](const Piece& piece) {
-      cores_.copy(target, memory_.address(piece), piece.length.count);
-      target += piece.length.count;
-    });
+    cores_.copy(copy.target, memory_.address(copy.source), copy.source.length.count);
   }
   void run(const Compute& compute, const Work& work) const {
     cores_.run(*compute.program,
@@ -174,6 +160,8 @@ std::byte* Card::address(const Piece& piece) const { return state_->memory.addre
 LogicalAddress Card::logical_address(const Piece& piece) const {
   return state_->memory.logical_address(piece);
 }
+std::uint16_t Card::domains() const { return state_->memory.domains(); }
+std::uint16_t Card::domain_of(const Piece& piece) const { return state_->memory.domain_of(piece); }
 MemoryStats Card::memory_stats() const {
   MemoryStats stats = state_->memory.stats();
   stats.deferred = state_->deferred.bytes();

@@ -19,7 +19,7 @@ std::uint64_t modelled_end(bool two_streams, bool joined) {
   spec.host_launch_ps = spec.host_enqueue_ps = spec.submit_latency_ps = 0;
   Card card(spec);
   const StreamId other = two_streams ? card.create_stream() : kDefault;
-  const Piece piece = card.allocate(4_MiB).pieces[0];
+  const Piece piece = card.allocate(4_MiB).place;
   const std::vector<int> numbers(1 << 20);
   const TimelinePoint copied = card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited);
   if (joined) card.wait_for(other, copied);
@@ -46,7 +46,7 @@ std::string modelled_timeline(Urgency urgency, int host_threads, int busy_micros
   Card card(small_spec(32, host_threads));
   card.record_timeline(true);
   const StreamId other = card.create_stream();
-  const Piece piece = card.allocate(1_MiB).pieces[0];
+  const Piece piece = card.allocate(1_MiB).place;
   std::vector<int> numbers(1 << 18);
   for (int i = 0; i < 30; ++i) {
     const TimelinePoint copied = card.enqueue(other, upload(numbers, piece), urgency);
@@ -94,7 +94,7 @@ TEST(Card, WithoutAClockWorkIsDoneAndCountedAndNoTimeIsTold) {
   spec.clock = "off";
   Card card(spec);
   EXPECT_FALSE(card.models_time());
-  const Piece piece = card.allocate(1_MiB).pieces[0];
+  const Piece piece = card.allocate(1_MiB).place;
   const std::vector<int> sent(1 << 18, 7);
   std::vector<int> received(1 << 18);
   const StreamId other = card.create_stream();

@@ -41,7 +41,7 @@ TEST(CardCost, AllocateAndFreeARecurringSize) {
 
 TEST(CardCost, EnqueueAndSynchronizeInline) {
   Card card(small_spec());
-  const Piece piece = card.allocate(4_KiB).pieces[0];
+  const Piece piece = card.allocate(4_KiB).place;
   const auto program = std::make_shared<LambdaProgram>(1, [](auto, auto, Core&) {});
   const auto kernel = [&] {
     return Operation{

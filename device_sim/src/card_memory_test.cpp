@@ -1,4 +1,4 @@
-// spyre/device_sim/card_memory_test.cpp — deferred frees, exhaustion, copies over pieces, churn.
+// spyre/device_sim/card_memory_test.cpp — deferred frees, exhaustion, interleaved copies, churn.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 TEST(CardMemory, DeferredFreesWaitForWhatIsInFlight) {
   Card card(small_spec());
   Allocation memory = card.allocate(1_MiB);
-  const Piece piece = memory.pieces[0];
+  const Piece piece = memory.place;
   std::atomic<bool> go = false;
   const TimelinePoint point = card.enqueue(kDefault, callback([&] {
                                              while (!go) std::this_thread::yield();
@@ -26,10 +26,10 @@ TEST(CardMemory, DeferredFreesWaitForWhatIsInFlight) {
   card.free_after(std::move(memory), {point});
   EXPECT_EQ(card.memory_stats().deferred, 1_MiB);
   EXPECT_EQ(card.memory_stats().allocated, 1_MiB);
-  EXPECT_NE(card.allocate(1_MiB).pieces[0], piece);
+  EXPECT_NE(card.allocate(1_MiB).place, piece);
   go = true;
   card.synchronize(point);
-  EXPECT_EQ(card.allocate(1_MiB).pieces[0], piece) << "an allocation collects them";
+  EXPECT_EQ(card.allocate(1_MiB).place, piece) << "an allocation collects them";
   EXPECT_EQ(card.memory_stats().deferred, 0_B);
   EXPECT_THROW(card.free_after(card.allocate(1_B), {{.sequence = 99}}), InvalidArgument);
 }
@@ -81,11 +81,11 @@ const std::byte* data(const std::vector<std::uint8_t>& bytes) {
   return reinterpret_cast<const std::byte*>(bytes.data());
 }
 
-TEST(CardMemory, CopiesGoThroughAllPieces) {
+TEST(CardMemory, CopiesTakeInterleavedAllocations) {
   Card card(spec_with_domains());
-  const AllocationRequest interleaved{.size = 5_MiB, .policy = MemoryPolicy::Interleave};
+  const AllocationRequest interleaved{.size = 5_MiB, .directive = {MemoryPolicy::Interleave}};
   const Allocation a = card.allocate(interleaved), b = card.allocate(5_MiB);
-  ASSERT_EQ(a.pieces.size(), 3U);
+  ASSERT_EQ(a.chunks.size(), 3U);
   const std::vector<std::uint8_t> bytes = numbered(5 << 20);
   std::vector<std::uint8_t> back(bytes.size());
   run(card, kDefault, upload_to(a, 0_B, data(bytes), 5_MiB));
@@ -109,10 +109,10 @@ TEST(CardMemory, CopiesAreChecked) {
   EXPECT_NO_THROW(upload_to(memory, 1000_B, data(bytes), 0_B));
 }
 
-TEST(CardMemory, HazardsCoverAllPieces) {
+TEST(CardMemory, HazardsCoverInterleavedAllocations) {
   Card card(spec_with_domains());
   const StreamId other = card.create_stream();
-  const Allocation memory = card.allocate({.size = 3_KiB, .policy = MemoryPolicy::Interleave});
+  const Allocation memory = card.allocate({.size = 3_KiB, .directive = {MemoryPolicy::Interleave}});
   std::vector<std::uint8_t> back(3072);
   Operation slow_fill = fill_memory(card, memory, 0_B, 3_KiB, std::byte{5});
   card.enqueue(kDefault,
@@ -120,7 +120,7 @@ TEST(CardMemory, HazardsCoverAllPieces) {
                Urgency::Background);
   card.enqueue(kDefault, std::move(slow_fill), Urgency::Background);
   run(card, other, download_from(memory, 2_KiB, reinterpret_cast<std::byte*>(back.data()), 1_KiB));
-  EXPECT_EQ(back[0], 5) << "only the last piece is read";
+  EXPECT_EQ(back[0], 5) << "only the last chunk is read";
 }
 
 /// One thread's random allocations; every byte keeps the owner's mark.
@@ -128,11 +128,10 @@ void churn(Card& card, unsigned seed, int steps) {
   std::mt19937 random(seed);
   std::vector<std::pair<Allocation, std::uint8_t>> live;
   const auto check = [&](const std::pair<Allocation, std::uint8_t>& one) {
-    for (const Piece& piece : one.first.pieces) {
-      const std::byte* bytes = card.address(piece);
-      ASSERT_EQ(std::to_integer<int>(bytes[0]), one.second);
-      ASSERT_EQ(std::to_integer<int>(bytes[piece.length.count - 1]), one.second);
-    }
+    const Piece& place = one.first.place;
+    const std::byte* bytes = card.address(place);
+    ASSERT_EQ(std::to_integer<int>(bytes[0]), one.second);
+    ASSERT_EQ(std::to_integer<int>(bytes[place.length.count - 1]), one.second);
   };
   for (int step = 0; step < steps; ++step) {
     if (!live.empty() && random() % 2 == 0) {
@@ -144,14 +143,17 @@ void churn(Card& card, unsigned seed, int steps) {
       continue;
     }
     AllocationRequest request{.size = Bytes{1 + random() % (1 << (8 + random() % 13))}};
-    request.policy = static_cast<MemoryPolicy>(random() % 4);
-    if (request.policy != MemoryPolicy::Default)
-      request.domains = {static_cast<std::uint16_t>(random() % 3)};
+    request.directive.policy = static_cast<MemoryPolicy>(random() % 4);
+    const auto domain = static_cast<std::uint16_t>(random() % 3);
+    if (request.directive.policy == MemoryPolicy::Interleave && random() % 2 == 0)
+      request.directive.domains = {domain, static_cast<std::uint16_t>((domain + 1) % 3)};
+    else if (request.directive.policy != MemoryPolicy::Default)
+      request.directive.domains = {domain};
     try {
       live.emplace_back(card.allocate(request), static_cast<std::uint8_t>(random()));
     } catch (const OutOfDeviceMemory&) { continue; }
-    for (const Piece& piece : live.back().first.pieces)
-      std::memset(card.address(piece), live.back().second, piece.length.count);
+    const Piece& place = live.back().first.place;
+    std::memset(card.address(place), live.back().second, place.length.count);
   }
   for (const auto& [allocation, mark] : live) card.free(allocation);
 }
@@ -159,7 +161,7 @@ void churn(Card& card, unsigned seed, int steps) {
 void expect_empty(Card& card) {
   card.synchronize_all();
   EXPECT_NO_THROW(
-      card.free(card.allocate({.size = 16_MiB, .policy = MemoryPolicy::Bind, .domains = {1}})))
+      card.free(card.allocate({.size = 16_MiB, .directive = {MemoryPolicy::Bind, {1}}})))
       << "a whole region is free again";
   const MemoryStats stats = card.memory_stats();
   EXPECT_EQ(stats.allocated, 0_B);
@@ -191,7 +193,7 @@ TEST(CardMemory, ChurnWithFaultsInjectedLeavesNothing) {
   std::vector<Allocation> pressure;  // two of three regions are nearly full
   for (const std::uint16_t domain : std::vector<std::uint16_t>{0, 2})
     pressure.push_back(
-        card.allocate({.size = 20_MiB, .policy = MemoryPolicy::Bind, .domains = {domain}}));
+        card.allocate({.size = 20_MiB, .directive = {MemoryPolicy::Bind, {domain}}}));
   for (int i = 0; i < 100; ++i) {
     const TimelinePoint point = card.enqueue(kDefault, callback([i] {
                                                if (i % 3 == 0) throw DeviceFault("injected");

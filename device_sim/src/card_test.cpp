@@ -18,7 +18,7 @@ namespace {
 
 TEST(Card, MovesAndComputes) {
   Card card(small_spec());
-  const Piece piece = card.allocate(4000_B).pieces[0];
+  const Piece piece = card.allocate(4000_B).place;
   std::vector<int> numbers(1000), result(1000);
   std::iota(numbers.begin(), numbers.end(), 0);
   card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited);
@@ -39,7 +39,7 @@ TEST(Card, MovesAndComputes) {
 
 TEST(Card, TransfersWithoutAHostSideArePricedAndMoveNothing) {
   Card card(small_spec());
-  const Piece piece = card.allocate(4_KiB).pieces[0];
+  const Piece piece = card.allocate(4_KiB).place;
   std::memset(card.address(piece), 7, 4096);
   card.enqueue({}, {.what = HostToDevice{nullptr, piece, nullptr}}, Urgency::Waited);
   const TimelinePoint end =
@@ -54,7 +54,7 @@ TEST(Card, TransfersWithoutAHostSideArePricedAndMoveNothing) {
 
 TEST(Card, LargeTransfersArriveWhole) {
   Card card(small_spec());
-  const Piece piece = card.allocate(24_MiB).pieces[0];
+  const Piece piece = card.allocate(24_MiB).place;
   std::vector<std::uint64_t> numbers((24 << 20) / 8 - 3), result(numbers.size());
   std::iota(numbers.begin(), numbers.end(), 1);
   card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited);
@@ -192,7 +192,7 @@ TEST(Card, UploadWaitsForThePendingReader) {
   for (int repetition = 0; repetition < 20; ++repetition) {
     Card card(small_spec());
     const StreamId other = card.create_stream();
-    const Piece piece = card.allocate(4_KiB).pieces[0];
+    const Piece piece = card.allocate(4_KiB).place;
     const std::vector<int> ones(1000, 1), twos(1000, 2);
     run(card, kDefault, upload(ones, piece));
     int sum = 0;
@@ -214,7 +214,7 @@ TEST(Card, UploadWaitsForThePendingReader) {
 TEST(Card, ReadersWaitForThePendingUpload) {
   Card card(small_spec());
   const StreamId other = card.create_stream();
-  const Piece piece = card.allocate(4_KiB).pieces[0];
+  const Piece piece = card.allocate(4_KiB).place;
   const std::vector<int> ones(1000, 1);
   card.enqueue(kDefault,
                callback([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }),
@@ -228,7 +228,7 @@ TEST(Card, ReadersWaitForThePendingUpload) {
 TEST(Card, DisjointRangesDoNotWait) {
   Card card(small_spec());
   const StreamId other = card.create_stream();
-  const Piece mine = card.allocate(4_KiB).pieces[0], theirs = card.allocate(4_KiB).pieces[0];
+  const Piece mine = card.allocate(4_KiB).place, theirs = card.allocate(4_KiB).place;
   std::atomic<bool> release = false;
   const TimelinePoint blocked = card.enqueue(kDefault,
                                              compute_once(
@@ -256,7 +256,7 @@ TEST(Card, EightThreadsShareOneCard) {
       for (int i = 0; i < 200; ++i) {
         const Allocation memory =
             card.allocate(Bytes{static_cast<std::uint64_t>(64 + 997 * ((t * 200 + i) % 13))});
-        const Piece piece = memory.pieces[0];
+        const Piece piece = memory.place;
         std::vector<int> value{t * 1000 + i}, result(1);
         card.enqueue(stream, upload(value, piece),
                      i % 2 == 0 ? Urgency::Background : Urgency::Waited);

@@ -1,4 +1,4 @@
-// spyre/device_sim/copies.cpp — pieces of both sides cut into segments that lie in one of each.
+// spyre/device_sim/copies.cpp — transfers, and programs that copy and fill in segments.
 #include "spyre/device_sim/copies.h"
 
 #include <algorithm>
@@ -42,37 +42,12 @@ class SegmentProgram final : public Program {
   std::byte value_;
 };
 
-/// A position in a list of pieces. Confined to one thread.
-class Cursor {
- public:
-  Cursor(const Card& card, const std::vector<Piece>& pieces) : card_(card), pieces_(pieces) {}
-  bool done() const { return index_ == pieces_.size(); }
-  std::uint64_t left() const { return pieces_[index_].length.count - used_; }
-  std::byte* address() const { return card_.address(pieces_[index_]) + used_; }
-  void advance(std::uint64_t length) {
-    used_ += length;
-    if (used_ < pieces_[index_].length.count) return;
-    used_ = 0;
-    ++index_;
-  }
-
- private:
-  const Card& card_;
-  const std::vector<Piece>& pieces_;
-  std::size_t index_ = 0;
-  std::uint64_t used_ = 0;
-};
-
-std::vector<Segment> segments_of(const Card& card, const std::vector<Piece>& target,
-                                 const std::vector<Piece>* source) {
+/// Of ranges of one length; `source` nullptr: a fill.
+std::vector<Segment> segments_of(std::byte* target, const std::byte* source, std::uint64_t length) {
   std::vector<Segment> segments;
-  Cursor to(card, target), from(card, source != nullptr ? *source : target);
-  while (!to.done()) {
-    const std::uint64_t length = std::min({to.left(), from.left(), kSegment});
-    segments.push_back({to.address(), source != nullptr ? from.address() : nullptr, length});
-    to.advance(length);
-    from.advance(length);
-  }
+  for (std::uint64_t begin = 0; begin < length; begin += kSegment)
+    segments.push_back({target + begin, source != nullptr ? source + begin : nullptr,
+                        std::min(length - begin, kSegment)});
   return segments;
 }
 
@@ -80,47 +55,39 @@ bool overlap(const Piece& a, const Piece& b) {
   return a.region == b.region && a.offset < b.offset + b.length && b.offset < a.offset + a.length;
 }
 
-template <class Transfer>
-void set_pieces(Transfer& transfer, Piece& first, std::vector<Piece> all) {
-  if (all.empty()) return;
-  first = all.front();
-  transfer.more.assign(all.begin() + 1, all.end());
-}
-
 }  // namespace
 
 Operation upload_to(const Allocation& target, Bytes offset, const std::byte* source, Bytes length) {
-  HostToDevice copy{.source = source};
-  set_pieces(copy, copy.target, parts(target, offset, length));
-  return {.what = std::move(copy), .name = "upload"};
+  return {.what = HostToDevice{.source = source, .target = part_of(target, offset, length)},
+          .name = "upload"};
 }
 
 Operation download_from(const Allocation& source, Bytes offset, std::byte* target, Bytes length) {
-  DeviceToHost copy{.target = target};
-  set_pieces(copy, copy.source, parts(source, offset, length));
-  return {.what = std::move(copy), .name = "download"};
+  return {.what = DeviceToHost{.source = part_of(source, offset, length), .target = target},
+          .name = "download"};
 }
 
 Operation fill_memory(const Card& card, const Allocation& target, Bytes offset, Bytes length,
                       std::byte value) {
-  std::vector<Piece> pieces = parts(target, offset, length);
-  auto program = std::make_shared<SegmentProgram>(segments_of(card, pieces, nullptr), value);
+  const Piece place = part_of(target, offset, length);
+  auto program = std::make_shared<SegmentProgram>(
+      segments_of(card.address(place), nullptr, length.count), value);
   return {.what = Compute{.program = std::move(program)},
           .name = "fill",
-          .footprint = {.writes = std::move(pieces)},
+          .footprint = {.writes = {place}},
           .work = {.bytes_written = length.count}};
 }
 
 Operation copy_memory(const Card& card, const Allocation& source, Bytes from,
                       const Allocation& target, Bytes to, Bytes length) {
-  std::vector<Piece> reads = parts(source, from, length), writes = parts(target, to, length);
-  for (const Piece& a : reads)
-    if (std::ranges::any_of(writes, [&](const Piece& b) { return overlap(a, b); }))
-      throw InvalidArgument("copy: source and target overlap; expected two ranges apart");
-  auto program = std::make_shared<SegmentProgram>(segments_of(card, writes, &reads), std::byte{0});
+  const Piece read = part_of(source, from, length), written = part_of(target, to, length);
+  if (overlap(read, written))
+    throw InvalidArgument("copy: source and target overlap; expected two ranges apart");
+  auto program = std::make_shared<SegmentProgram>(
+      segments_of(card.address(written), card.address(read), length.count), std::byte{0});
   return {.what = Compute{.program = std::move(program)},
           .name = "copy",
-          .footprint = {.reads = std::move(reads), .writes = std::move(writes)},
+          .footprint = {.reads = {read}, .writes = {written}},
           .work = {.bytes_read = length.count, .bytes_written = length.count}};
 }
 

@@ -18,8 +18,7 @@ void DeferredFrees::add(Allocation allocation, std::vector<TimelinePoint> points
 Bytes DeferredFrees::bytes() const {
   const Lock lock(mutex_);
   Bytes sum;
-  for (const Entry& entry : entries_)
-    for (const Piece& piece : entry.allocation.pieces) sum += piece.length;
+  for (const Entry& entry : entries_) sum += entry.allocation.place.length;
   return sum;
 }
 

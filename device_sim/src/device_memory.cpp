@@ -15,6 +15,10 @@ namespace {
 
 constexpr int kPoison = 0xFF;  // a NaN in every float format, -1 in every integer
 
+/// So many times what the card has: the window is host addresses only, and holes in it should never
+/// be why a request finds no place.
+constexpr std::uint64_t kWindowRoom = 2;
+
 Bytes capacity_of(const DeviceSpec& spec) {
   const auto cards = static_cast<std::uint64_t>(spec.machine_cards);
   return spec.capacity == 0_B ? Bytes{machine_memory().count / 2 / cards} : spec.capacity;
@@ -39,6 +43,10 @@ Bytes region_length(const DeviceSpec& spec, std::uint64_t count, Bytes span) {
 /// A piece lies in one region, so small cards get fewer regions rather than small ones.
 std::uint64_t tensor_regions(const DeviceSpec& spec) {
   const std::uint64_t most = region_budget(spec) - 1;
+  if (static_cast<std::uint64_t>(spec.memory_domains) > most)
+    throw InvalidArgument(str("device memory: ", spec.memory_domains,
+                              " memory domains; a region belongs to one, and this card has ", most,
+                              " for tensors"));
   const std::uint64_t that_fit =
       capacity_of(spec).count / std::max<std::uint64_t>(spec.min_region.count, 1);
   const auto domains = static_cast<std::uint64_t>(spec.memory_domains);
@@ -53,24 +61,29 @@ DeviceMemory::DeviceMemory(const DeviceSpec& spec)
       policy_(spec.region_policy == "most_free"    ? RegionPolicy::MostFree
               : spec.region_policy == "least_free" ? RegionPolicy::LeastFree
                                                    : RegionPolicy::FirstFit),
-      domains_(std::min(static_cast<std::uint64_t>(spec.memory_domains), tensor_regions(spec))),
+      domains_(static_cast<std::uint16_t>(spec.memory_domains)),
       span_(spec.region_span),
       program_{static_cast<std::uint16_t>(region_budget(spec) - 1)},
-      bases_(region_budget(spec)) {
+      window_{static_cast<std::uint16_t>(region_budget(spec))},
+      bases_(region_budget(spec) + 1) {
   const std::uint64_t count = tensor_regions(spec);
   const Bytes length = region_length(spec, count, span_);
   regions_.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    regions_.emplace_back(length, spec.block);
+    regions_.emplace_back(length);
     bases_[i] = regions_.back().data();
     stats_.capacity += regions_.back().length();
   }
-  programs_.emplace_back(spec.program_capacity, spec.block);
+  programs_.emplace_back(spec.program_capacity);
   bases_[program_.value] = programs_.front().data();
   stats_.program_capacity = programs_.front().length();
+  if (domains_ == 1) return;
+  windows_.emplace_back(stats_.capacity * kWindowRoom);
+  bases_[window_.value] = windows_.front().data();
 }
 
 std::uint64_t DeviceMemory::handle_of(RegionId region) const {
+  ensure(region != window_, "only pieces have addresses on the card");
   return virtual_function_ ? region.value : region.value * span_.count;
 }
 
@@ -82,28 +95,15 @@ std::uint16_t DeviceMemory::domain_of(std::size_t region) const {
   return static_cast<std::uint16_t>(region % domains_);
 }
 
-void DeviceMemory::check_domains(const AllocationRequest& request) const {
-  for (const std::uint16_t domain : request.domains)
-    if (domain >= domains_)
-      throw InvalidArgument(str("device memory: no domain ", domain, "; this card has ", domains_));
-}
-
-std::vector<std::uint16_t> DeviceMemory::all_domains() const {
-  std::vector<std::uint16_t> all(domains_);
-  std::iota(all.begin(), all.end(), std::uint16_t{0});
-  return all;
-}
-
 Region& DeviceMemory::region_of(const Piece& piece) {
-  return is_program(piece) ? programs_.front() : regions_[piece.region.value];
+  if (is_program(piece)) return programs_.front();
+  return piece.region == window_ ? windows_.front() : regions_[piece.region.value];
 }
 
-bool DeviceMemory::take(Allocation& allocation, std::size_t region, Bytes size) {
-  const std::optional<Bytes> offset = regions_[region].allocate(size);
-  if (!offset) return false;
-  allocation.pieces.push_back(
-      {{static_cast<std::uint16_t>(region)}, *offset, regions_[region].rounded(size)});
-  return true;
+std::optional<Piece> DeviceMemory::take(std::size_t region, Bytes size) {
+  const std::optional<Bytes> offset = regions_[region].take(size);
+  if (!offset) return std::nullopt;
+  return Piece{{static_cast<std::uint16_t>(region)}, *offset, regions_[region].rounded(size)};
 }
 
 std::vector<std::size_t> DeviceMemory::regions_in_order() const {
@@ -118,57 +118,85 @@ std::vector<std::size_t> DeviceMemory::regions_in_order() const {
 }
 
 template <class Admits>
-bool DeviceMemory::take_from(Allocation& allocation, Bytes size, const Admits& admits) {
+std::optional<Piece> DeviceMemory::take_from(Bytes size, const Admits& admits) {
+  std::optional<Piece> piece;
   if (policy_ == RegionPolicy::FirstFit) {
-    for (std::size_t i = 0; i < regions_.size(); ++i)
-      if (admits(domain_of(i)) && take(allocation, i, size)) return true;
-    return false;
+    for (std::size_t i = 0; i < regions_.size() && !piece; ++i)
+      if (admits(domain_of(i))) piece = take(i, size);
+    return piece;
   }
   for (const std::size_t i : regions_in_order())
-    if (admits(domain_of(i)) && take(allocation, i, size)) return true;
-  return false;
+    if (admits(domain_of(i)) && (piece = take(i, size))) break;
+  return piece;
+}
+
+std::optional<Piece> DeviceMemory::take_from_domain(std::uint16_t domain, Bytes size) {
+  return take_from(size, [&](std::uint16_t d) { return d == domain; });
+}
+
+std::optional<Piece> DeviceMemory::take_directed(Bytes size, const Directive& directive) {
+  const auto any = [](std::uint16_t) { return true; };
+  const auto named = [&](std::uint16_t d) { return std::ranges::count(directive.domains, d) != 0; };
+  switch (directive.policy) {
+    case MemoryPolicy::Bind: return take_from(size, named);
+    case MemoryPolicy::Preferred:
+      if (const std::optional<Piece> preferred = take_from(size, named)) return preferred;
+      [[fallthrough]];
+    default: return take_from(size, any);
+  }
+}
+
+std::vector<Piece> DeviceMemory::take_chunks(const std::vector<DomainShare>& shares) {
+  std::vector<Piece> chunks;
+  for (const DomainShare& share : shares) {
+    const std::optional<Piece> chunk = take_from_domain(share.domain, share.end - share.begin);
+    if (!chunk) {
+      for (const Piece& taken : chunks) region_of(taken).free(taken.offset, taken.length);
+      return {};
+    }
+    chunks.push_back(*chunk);
+  }
+  return chunks;
 }
 
 bool DeviceMemory::interleave(Allocation& allocation, const AllocationRequest& request) {
-  const std::vector<std::uint16_t> domains =
-      request.domains.empty() ? all_domains() : request.domains;
-  const std::uint64_t share = (request.size.count + domains.size() - 1) / domains.size();
-  const Bytes chunk = regions_.front().rounded({share});
-  Bytes left = request.size;
-  for (const std::uint16_t domain : domains) {
-    if (left == 0_B) break;
-    const Bytes here = std::min(chunk, left);
-    if (!take_from(allocation, here, [&](std::uint16_t d) { return d == domain; })) {
-      for (const Piece& piece : allocation.pieces)
-        regions_[piece.region.value].free(piece.offset, piece.length);
-      return false;
-    }
-    left -= here;
+  const std::vector<DomainShare> shares =
+      interleaved(request.size, request.directive.domains, domains_);
+  std::vector<Piece> chunks = take_chunks(shares);
+  if (chunks.empty()) return false;
+  if (chunks.size() == 1) {
+    allocation.place = chunks.front();
+    return true;
   }
+  Region& window = windows_.front();
+  const std::optional<Bytes> offset = window.take(request.size);
+  if (!offset) {
+    for (const Piece& taken : chunks) region_of(taken).free(taken.offset, taken.length);
+    return false;
+  }
+  allocation.place = {window_, *offset, window.rounded(request.size)};
+  allocation.chunks = std::move(chunks);
   return true;
 }
 
 bool DeviceMemory::place(Allocation& allocation, const AllocationRequest& request) {
-  const auto any = [](std::uint16_t) { return true; };
-  const auto named = [&](std::uint16_t d) { return std::ranges::count(request.domains, d) != 0; };
-  if (request.type == MemoryType::Program) {
-    const std::optional<Bytes> offset = programs_.front().allocate(request.size);
-    if (offset)
-      allocation.pieces.push_back({program_, *offset, programs_.front().rounded(request.size)});
-    return offset.has_value();
+  if (request.directive.policy == MemoryPolicy::Interleave && request.type == MemoryType::Tensor) {
+    if (!interleave(allocation, request)) return false;
+  } else if (request.type == MemoryType::Program) {
+    const std::optional<Bytes> offset = programs_.front().take(request.size);
+    if (!offset) return false;
+    allocation.place = {program_, *offset, programs_.front().rounded(request.size)};
+  } else {
+    const std::optional<Piece> piece = take_directed(request.size, request.directive);
+    if (!piece) return false;
+    allocation.place = *piece;
   }
-  switch (request.policy) {
-    case MemoryPolicy::Default: return take_from(allocation, request.size, any);
-    case MemoryPolicy::Bind: return take_from(allocation, request.size, named);
-    case MemoryPolicy::Preferred:
-      return take_from(allocation, request.size, named) || take_from(allocation, request.size, any);
-    case MemoryPolicy::Interleave: return interleave(allocation, request);
-  }
-  return false;
+  region_of(allocation.place).commit(allocation.place.offset, allocation.place.length);
+  return true;
 }
 
 std::optional<Allocation> DeviceMemory::try_allocate(const AllocationRequest& request) {
-  check_domains(request);
+  if (request.directive.policy != MemoryPolicy::Default) check(request.directive, domains_);
   Allocation allocation{.length = request.size};
   if (request.size == 0_B) return allocation;
   {
@@ -176,11 +204,10 @@ std::optional<Allocation> DeviceMemory::try_allocate(const AllocationRequest& re
     if (!place(allocation, request)) return std::nullopt;
     note_allocation(allocation);
   }
-  for (const Piece& piece : allocation.pieces) poison(piece);
+  poison(allocation.place);
   log(LogChannel::Alloc, 2, [&] {
-    const Piece& first = allocation.pieces.front();
-    return str("allocate ", request.size, ": region ", first.region, " offset ",
-               first.offset.count);
+    return str("allocate ", request.size, ": region ", allocation.place.region, " offset ",
+               allocation.place.offset.count);
   });
   return allocation;
 }
@@ -193,22 +220,20 @@ Allocation DeviceMemory::allocate(const AllocationRequest& request) {
 
 void DeviceMemory::free(const Allocation& allocation) {
   if (allocation.empty()) return;
-  for (const Piece& piece : allocation.pieces) poison(piece);
+  const Piece& place = allocation.place;
+  poison(place);
   const Lock lock(mutex_);
-  Bytes freed;
-  for (const Piece& piece : allocation.pieces) {
-    region_of(piece).free(piece.offset, piece.length);
-    freed += piece.length;
-  }
+  region_of(place).free(place.offset, place.length);
+  for (const Piece& chunk : allocation.chunks) region_of(chunk).free(chunk.offset, chunk.length);
   log(LogChannel::Alloc, 2, [&] { return str("free ", allocation.length); });
-  if (is_program(allocation.pieces.front())) {
-    stats_.program_allocated -= freed;
+  if (is_program(place)) {
+    stats_.program_allocated -= place.length;
     return;
   }
-  stats_.allocated -= freed;
-  stats_.total_freed += freed;
+  stats_.allocated -= place.length;
+  stats_.total_freed += place.length;
   stats_.requested -= allocation.length;
-  stats_.pieces -= allocation.pieces.size();
+  stats_.pieces -= allocation.pieces().size();
   ++stats_.frees;
   --stats_.live;
   show_state();
@@ -225,9 +250,8 @@ void DeviceMemory::show_state() const {
 }
 
 void DeviceMemory::note_allocation(const Allocation& allocation) {
-  Bytes taken;
-  for (const Piece& piece : allocation.pieces) taken += piece.length;
-  if (is_program(allocation.pieces.front())) {
+  const Bytes taken = allocation.place.length;
+  if (is_program(allocation.place)) {
     stats_.program_allocated += taken;
     stats_.program_peak = std::max(stats_.program_peak, stats_.program_allocated);
     return;
@@ -238,7 +262,7 @@ void DeviceMemory::note_allocation(const Allocation& allocation) {
   stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
   stats_.peak_requested = std::max(stats_.peak_requested, stats_.requested);
   stats_.peak_reserved = std::max(stats_.peak_reserved, reserved());
-  stats_.pieces += allocation.pieces.size();
+  stats_.pieces += allocation.pieces().size();
   ++stats_.allocations;
   stats_.peak_live = std::max(stats_.peak_live, ++stats_.live);
   show_state();
@@ -251,6 +275,7 @@ void DeviceMemory::poison(const Piece& piece) const {
 Bytes DeviceMemory::reserved() const {
   Bytes sum;
   for (const Region& region : regions_) sum += region.committed();
+  for (const Region& window : windows_) sum += window.committed();
   return sum;
 }
 
@@ -275,11 +300,11 @@ void DeviceMemory::fail(const AllocationRequest& request) {
     map += str(i == 0 ? " (" : ", ", region.length() - region.allocated(), " free of ",
                region.length());
   }
-  throw OutOfDeviceMemory(str("device memory: cannot allocate ", request.size, "; free ",
-                              capacity - allocated, " of ", capacity, ", largest free block ",
-                              largest, ", ", regions.size(), program ? " program" : "",
-                              regions.size() == 1 ? " region" : " regions", map,
-                              "); try a larger SPYRE_DEVICE_MEMORY or release tensors"));
+  throw OutOfDeviceMemory(
+      str("device memory: cannot allocate ", request.size, text_of(request.directive), "; free ",
+          capacity - allocated, " of ", capacity, ", largest free block ", largest, ", ",
+          regions.size(), program ? " program" : "", regions.size() == 1 ? " region" : " regions",
+          map, "); try a larger SPYRE_DEVICE_MEMORY or release tensors"));
 }
 
 MemoryStats DeviceMemory::stats() const {
@@ -314,6 +339,7 @@ Bytes DeviceMemory::trim() {
   const Lock lock(mutex_);
   Bytes given_back = programs_.front().trim();
   for (Region& region : regions_) given_back += region.trim();
+  for (Region& window : windows_) given_back += window.trim();
   return given_back;
 }
 

@@ -23,16 +23,16 @@ DeviceSpec spec_with_regions(int regions) {
 TEST(DeviceMemory, SmallCardsHaveOneRegion) {
   DeviceMemory memory(small_spec());
   const Allocation whole = memory.allocate(64_MiB);
-  EXPECT_EQ(whole.pieces.size(), 1U);
+  EXPECT_EQ(whole.pieces().size(), 1U);
   memory.free(whole);
 }
 
 TEST(DeviceMemory, RegionsFillInOrder) {
   DeviceMemory memory(spec_with_regions(4));
   for (std::uint16_t region = 0; region < 4; ++region) {
-    EXPECT_EQ(memory.allocate(12_MiB).pieces.front().region, RegionId{region});
+    EXPECT_EQ(memory.allocate(12_MiB).place.region, RegionId{region});
   }
-  EXPECT_EQ(memory.allocate(4_MiB).pieces.front().region, RegionId{0});
+  EXPECT_EQ(memory.allocate(4_MiB).place.region, RegionId{0});
 }
 
 TEST(DeviceMemory, FullCardSaysWhatIsLeft) {
@@ -72,14 +72,14 @@ TEST(DeviceMemory, CountsWhatIsInUse) {
 TEST(DeviceMemory, TrimGivesPagesBackAndKeepsLiveBytes) {
   DeviceMemory memory(small_spec());
   const Allocation kept = memory.allocate(4_MiB), freed = memory.allocate(16_MiB);
-  std::memset(memory.address(kept.pieces[0]), 7, 4 << 20);
-  std::memset(memory.address(freed.pieces[0]), 9, 16 << 20);
+  std::memset(memory.address(kept.place), 7, 4 << 20);
+  std::memset(memory.address(freed.place), 9, 16 << 20);
   memory.free(freed);
   const Bytes reserved = memory.stats().reserved;
   const Bytes given_back = memory.trim();
   EXPECT_GE(given_back, 14_MiB);
   EXPECT_EQ(memory.stats().reserved, reserved - given_back);
-  EXPECT_EQ(*memory.address(kept.pieces[0]), std::byte{7});
+  EXPECT_EQ(*memory.address(kept.place), std::byte{7});
   const Allocation again = memory.allocate(16_MiB);
   EXPECT_EQ(memory.stats().reserved, reserved);
   memory.free(again);
@@ -88,7 +88,7 @@ TEST(DeviceMemory, TrimGivesPagesBackAndKeepsLiveBytes) {
 
 TEST(DeviceMemory, PiecesAreAlignedAndDisjointInMemory) {
   DeviceMemory memory(small_spec());
-  const Piece a = memory.allocate(1_B).pieces[0], b = memory.allocate(1_B).pieces[0];
+  const Piece a = memory.allocate(1_B).place, b = memory.allocate(1_B).place;
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.address(a)) % 128, 0U);
   EXPECT_GE(std::abs(memory.address(a) - memory.address(b)), 128);
 }
@@ -99,9 +99,9 @@ TEST(DeviceMemory, NothingIsHandedOutForNothing) {
   EXPECT_TRUE(nothing.empty());
   memory.free(nothing);
   EXPECT_EQ(memory.stats().allocations, 0U);
-  EXPECT_EQ(memory.allocate(1_B).pieces[0].length, 128_B);
-  EXPECT_EQ(memory.allocate(128_B).pieces[0].length, 128_B);
-  EXPECT_EQ(memory.allocate(129_B).pieces[0].length, 256_B);
+  EXPECT_EQ(memory.allocate(1_B).place.length, 128_B);
+  EXPECT_EQ(memory.allocate(128_B).place.length, 128_B);
+  EXPECT_EQ(memory.allocate(129_B).place.length, 256_B);
 }
 
 TEST(DeviceMemory, PoliciesChooseTheRegion) {
@@ -111,7 +111,7 @@ TEST(DeviceMemory, PoliciesChooseTheRegion) {
     DeviceMemory memory(spec);
     std::vector<int> regions;
     for (const Bytes size : {4_MiB, 2_MiB, 1_MiB, 4_MiB})
-      regions.push_back(memory.allocate(size).pieces[0].region.value);
+      regions.push_back(memory.allocate(size).place.region.value);
     return regions;
   };
   EXPECT_EQ(regions_of_four("first_fit"), (std::vector<int>{0, 0, 0, 0}));
@@ -125,8 +125,8 @@ TEST(DeviceMemory, ProgramsHaveTheLastRegionAndTheirOwnBudget) {
   DeviceMemory memory(spec);
   const AllocationRequest request{.size = 1_MiB, .type = MemoryType::Program};
   const Allocation program = memory.allocate(request);
-  EXPECT_EQ(program.pieces[0].region, RegionId{7});
-  EXPECT_EQ(memory.logical_address(program.pieces[0]).region_handle, 0x1C'0000'0000U);
+  EXPECT_EQ(program.place.region, RegionId{7});
+  EXPECT_EQ(memory.logical_address(program.place).region_handle, 0x1C'0000'0000U);
   EXPECT_EQ(memory.stats().allocated, 0_B);
   EXPECT_EQ(memory.stats().program_allocated, 1_MiB);
   memory.allocate(request);
@@ -156,13 +156,13 @@ DeviceSpec spec_with_domains() {
 }
 
 AllocationRequest directed(Bytes size, MemoryPolicy policy, std::vector<std::uint16_t> domains) {
-  return {.size = size, .policy = policy, .domains = std::move(domains)};
+  return {.size = size, .directive = {policy, std::move(domains)}};
 }
 
 TEST(DeviceMemory, BindIsHardAndPreferredIsSoft) {
   DeviceMemory memory(spec_with_domains());
   const auto region = [&](MemoryPolicy policy) {
-    return memory.allocate(directed(10_MiB, policy, {2})).pieces[0].region.value;
+    return memory.allocate(directed(10_MiB, policy, {2})).place.region.value;
   };
   EXPECT_EQ(region(MemoryPolicy::Bind), 2);
   EXPECT_THROW(region(MemoryPolicy::Bind), OutOfDeviceMemory);
@@ -173,16 +173,52 @@ TEST(DeviceMemory, BindIsHardAndPreferredIsSoft) {
 TEST(DeviceMemory, InterleavedPiecesLieInEachDomain) {
   DeviceMemory memory(spec_with_domains());
   const Allocation all = memory.allocate(directed(1000_B, MemoryPolicy::Interleave, {}));
-  ASSERT_EQ(all.pieces.size(), 4U);
+  ASSERT_EQ(all.chunks.size(), 4U);
   for (std::uint16_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(all.pieces[i].region, RegionId{i});
-    EXPECT_EQ(all.pieces[i].length, 256_B) << "rounded up to blocks";
+    EXPECT_EQ(all.chunks[i].region, RegionId{i});
+    EXPECT_EQ(memory.domain_of(all.chunks[i]), i);
+    EXPECT_EQ(all.chunks[i].length, 256_B) << "rounded up to blocks";
+    EXPECT_EQ(memory.logical_address(all.chunks[i]).region_handle,
+              i * spec_with_domains().region_span.count);
   }
   const Allocation two = memory.allocate(directed(200_B, MemoryPolicy::Interleave, {3, 1}));
-  ASSERT_EQ(two.pieces.size(), 2U);
-  EXPECT_EQ(two.pieces[0].region, RegionId{3});
+  ASSERT_EQ(two.chunks.size(), 2U);
+  EXPECT_EQ(two.chunks[0].region, RegionId{3});
   const Allocation one = memory.allocate(directed(100_B, MemoryPolicy::Interleave, {}));
-  EXPECT_EQ(one.pieces.size(), 1U) << "no empty pieces";
+  EXPECT_EQ(one.pieces().size(), 1U) << "no empty pieces";
+  EXPECT_EQ(one.place.region, RegionId{0});
+}
+
+TEST(DeviceMemory, AnInterleavedAllocationIsOneRangeOfItsOwn) {
+  DeviceMemory memory(spec_with_domains());
+  const AllocationRequest request = directed(40_MiB, MemoryPolicy::Interleave, {});
+  const Allocation all = memory.allocate(request);
+  std::memset(memory.address(all.place), 3, 40 << 20);
+  const Allocation other = memory.allocate(6_MiB);  // in the region of the first chunk
+  std::memset(memory.address(other.place), 4, 6 << 20);
+  const std::byte* bytes = memory.address(all.place);
+  EXPECT_TRUE(
+      std::all_of(bytes, bytes + (40 << 20), [](std::byte b) { return b == std::byte{3}; }));
+  EXPECT_EQ(memory.stats().allocated, 46_MiB);
+  EXPECT_EQ(memory.stats().reserved, 46_MiB) << "of the host, a byte for each of the card's";
+  EXPECT_EQ(memory.stats().pieces, 5U);
+  memory.free(all);
+  EXPECT_EQ(memory.trim(), 40_MiB);
+  EXPECT_EQ(memory.allocate(request).place, all.place) << "the window is used again";
+  EXPECT_EQ(memory.stats().allocated, 46_MiB);
+}
+
+TEST(DeviceMemory, DirectivesAreChecked) {
+  DeviceMemory memory(spec_with_domains());
+  using enum MemoryPolicy;
+  for (const auto& [policy, domains] :
+       std::vector<std::pair<MemoryPolicy, std::vector<std::uint16_t>>>{
+           {Bind, {}}, {Preferred, {}}, {Bind, {1, 1}}, {Interleave, {0, 4}}, {Preferred, {9}}})
+    EXPECT_THROW(memory.allocate(directed(1_B, policy, domains)), InvalidArgument);
+  DeviceSpec spec = spec_with_domains();
+  spec.memory_domains = 5;
+  spec.regions = 5;
+  EXPECT_THROW(DeviceMemory{spec}, InvalidArgument) << "a region is for programs";
 }
 
 TEST(DeviceMemory, InterleavingTakesAllPiecesOrNone) {
@@ -240,7 +276,7 @@ TEST(DeviceMemory, PoisonFillsFreshFreedAndPaddingBytes) {
   spec.poison = 1;
   DeviceMemory memory(spec);
   const Allocation first = memory.allocate(100_B);
-  std::byte* bytes = memory.address(first.pieces[0]);
+  std::byte* bytes = memory.address(first.place);
   EXPECT_EQ(bytes[0], std::byte{0xFF});
   EXPECT_EQ(bytes[127], std::byte{0xFF}) << "the padding as well";
   std::memset(bytes, 0, 128);

@@ -160,10 +160,9 @@ struct PlanLauncher::StepBuilder {
     return upload_to(run.slot.memory, 0_B, run.slot.record.data(), record);
   }
   Operation operator()(const ComputeStep& step) const {
-    const std::vector<Piece> place = parts(run.slot.memory, step.offset, step.length);
     Operation operation;
     operation.what = Compute{std::make_shared<CorrectedProgram>(step.program, run.failure),
-                             place.empty() ? Piece{} : place.front()};
+                             part_of(run.slot.memory, step.offset, step.length)};
     operation.footprint = {.reads = pieces_of(step.reads), .writes = pieces_of(step.writes)};
     operation.work = step.work;
     if (run.sent.sequence != 0) operation.after = {run.sent};
@@ -176,8 +175,7 @@ struct PlanLauncher::StepBuilder {
  private:
   std::vector<Piece> pieces_of(const std::vector<std::size_t>& operands) const {
     std::vector<Piece> pieces;
-    for (const std::size_t i : operands)
-      std::ranges::copy((*run.operands)[i].pieces, std::back_inserter(pieces));
+    for (const std::size_t i : operands) pieces.push_back((*run.operands)[i].place);
     return pieces;
   }
 };

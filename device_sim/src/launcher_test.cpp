@@ -40,7 +40,7 @@ class LauncherTest : public testing::Test {
   DevicePlan plan() {
     CorrectStep correct{[this](std::span<std::byte> record, std::span<const Allocation> operands) {
       const AddArguments arguments{
-          reinterpret_cast<std::int64_t*>(card_.address(operands[0].pieces[0])), ++amount_};
+          reinterpret_cast<std::int64_t*>(card_.address(operands[0].place)), ++amount_};
       std::memcpy(record.data(), &arguments, sizeof arguments);
     }};
     ComputeStep compute{.program = std::make_shared<AddProgram>(),

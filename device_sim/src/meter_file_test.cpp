@@ -94,7 +94,7 @@ TEST_F(MeterFileTest, CardsCountInIt) {
   card.publish(meters);
   const Allocation memory = card.allocate(1_MiB);
   std::vector<int> numbers(1000);
-  card.enqueue({}, upload(numbers, memory.pieces[0]), Urgency::Waited);
+  card.enqueue({}, upload(numbers, memory.place), Urgency::Waited);
   const Work work{.bytes_read = 100, .bytes_written = 50, .macs = 1 << 20};
   const TimelinePoint last = card.enqueue({}, compute(1, [](auto...) {}, work), Urgency::Waited);
   card.synchronize_all();

@@ -15,8 +15,8 @@ class Counting {
  public:
   Counting(CardCounters& counters, std::string_view name) : counters_(counters), name_(name) {}
 
-  void operator()(const HostToDevice& copy) { moved(counters_.bytes_h2d, length_of(copy)); }
-  void operator()(const DeviceToHost& copy) { moved(counters_.bytes_d2h, length_of(copy)); }
+  void operator()(const HostToDevice& copy) { moved(counters_.bytes_h2d, copy.target.length); }
+  void operator()(const DeviceToHost& copy) { moved(counters_.bytes_d2h, copy.source.length); }
   void operator()(const Receive& receive) {
     moved(counters_.bytes_from_peers, receive.target.length);
   }

@@ -1,13 +1,8 @@
-// spyre/device_sim/operation.cpp — sums over the pieces of a transfer; what an operation owns.
+// spyre/device_sim/operation.cpp — what an operation waits for and what it owns.
 #include "spyre/device_sim/operation.h"
 
 namespace spyre::device_sim {
 namespace {
-
-Bytes sum(Bytes first, const std::vector<Piece>& more) {
-  for (const Piece& piece : more) first += piece.length;
-  return first;
-}
 
 void drop(HostToDevice& copy) { copy.keep_alive.reset(); }
 void drop(DeviceToHost& copy) { copy.keep_alive.reset(); }
@@ -19,9 +14,6 @@ void drop(Receive&) {}
 void drop(AwaitPeer&) {}
 
 }  // namespace
-
-Bytes length_of(const HostToDevice& copy) { return sum(copy.target.length, copy.more); }
-Bytes length_of(const DeviceToHost& copy) { return sum(copy.source.length, copy.more); }
 
 const PeerPoint* awaited_peer(const Operation& operation) {
   if (const auto* send = std::get_if<Send>(&operation.what)) return &send->open;

@@ -105,7 +105,7 @@ class GivenUpTransfer : public testing::Test {
     } catch (const WaitGivenUp& end) { end.detach_transfer(); }
   }
   Card card_{small_spec()};
-  Piece piece_ = card_.allocate(128_B).pieces.front();
+  Piece piece_ = card_.allocate(128_B).place;
 };
 
 TEST_F(GivenUpTransfer, HasCopiedWhatItSends) {

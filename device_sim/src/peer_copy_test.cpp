@@ -23,8 +23,8 @@ class PeerCopyTest : public ::testing::Test {
       : host_(std::make_shared<ModelledHost>()),
         a_(std::move(first), host_),
         b_(std::move(second), host_),
-        at_a_(a_.allocate(kSize).pieces.front()),
-        at_b_(b_.allocate(kSize).pieces.front()) {}
+        at_a_(a_.allocate(kSize).place),
+        at_b_(b_.allocate(kSize).place) {}
   ~PeerCopyTest() override {
     a_.drain_all();
     b_.drain_all();
@@ -170,8 +170,8 @@ TEST_F(PeerCopyTest, CopiesBothWaysFromManyThreadsEnd) {
   for (std::size_t i = 0; i < kThreads; ++i) {
     on_a[i] = a_.create_stream();
     on_b[i] = b_.create_stream();
-    of_a[i] = a_.allocate(kSize).pieces.front();
-    of_b[i] = b_.allocate(kSize).pieces.front();
+    of_a[i] = a_.allocate(kSize).place;
+    of_b[i] = b_.allocate(kSize).place;
   }
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kThreads; ++i)

@@ -1,31 +1,21 @@
-// spyre/device_sim/piece.cpp — ranges of allocations that have several pieces.
+// spyre/device_sim/piece.cpp — parts of allocations.
 #include "spyre/device_sim/piece.h"
-
-#include <algorithm>
 
 #include "spyre/base/error.h"
 #include "spyre/base/text.h"
 
 namespace spyre::device_sim {
 
-std::vector<Piece> parts(const Allocation& allocation, Bytes offset, Bytes length) {
-  std::vector<Piece> out;
-  Bytes left = length;
-  for (const Piece& piece : allocation.pieces) {
-    if (left == 0_B) break;
-    if (offset >= piece.length) {
-      offset -= piece.length;
-      continue;
-    }
-    const Bytes here = std::min(piece.length - offset, left);
-    out.push_back({piece.region, piece.offset + offset, here});
-    left -= here;
-    offset = 0_B;
-  }
-  if (left != 0_B)
-    throw InvalidArgument(
-        str("device memory: ", left, " more than the allocation of ", allocation.length, " has"));
-  return out;
+std::span<const Piece> Allocation::pieces() const {
+  if (!chunks.empty()) return chunks;
+  return {&place, empty() ? 0U : 1U};
+}
+
+Piece part_of(const Allocation& allocation, Bytes offset, Bytes length) {
+  if (offset + length > allocation.place.length)
+    throw InvalidArgument(str("device memory: bytes ", offset.count, " to ",
+                              (offset + length).count, " of an allocation of ", allocation.length));
+  return {allocation.place.region, allocation.place.offset + offset, length};
 }
 
 }  // namespace spyre::device_sim

@@ -59,7 +59,14 @@ struct Part {
   Rule rule{};
 };
 
-Part memory_part(const Work& work, const DeviceSpec& spec) {
+/// Each memory domain has an equal share of the bandwidth.
+double busiest_domain_ns(const Work& work, const DeviceSpec& spec) {
+  if (work.by_domain.empty() || spec.memory_domains == 1) return 0;
+  const std::uint64_t busiest = std::ranges::max(work.by_domain);
+  return transfer_ns(busiest, spec.memory_gb_per_s / static_cast<double>(work.by_domain.size()));
+}
+
+Part whole_memory_part(const Work& work, const DeviceSpec& spec) {
   const Traffic traffic = traffic_of(work, spec);
   const std::uint64_t bytes = traffic.both();
   switch (work.pattern) {
@@ -79,6 +86,12 @@ Part memory_part(const Work& work, const DeviceSpec& spec) {
       transfer_ns(bytes, spec.memory_gb_per_s) + spec.turnaround_ns_per_byte * both_ways;
   const double penalty = fan_out_penalty(work, spec);
   return {ns * penalty, penalty > 1 ? Rule::FanOut : Rule::Memory};
+}
+
+Part memory_part(const Work& work, const DeviceSpec& spec) {
+  const Part whole = whole_memory_part(work, spec);
+  const double busiest = busiest_domain_ns(work, spec);
+  return busiest > whole.ns ? Part{busiest, Rule::MemoryDomain} : whole;
 }
 
 /// Batched products in the default layout are far from the matrix units' rate on a real card.
@@ -174,6 +187,7 @@ constexpr std::array<RuleRow, kRuleCount> kRules{{
     {"relayout", "(R+W)/relayout", 'M', kCostModel},
     {"broadcast", "(R+W)/broadcast", 'M', kCostModel},
     {"fan_out", "memory*(max(m,n)/fan_out_limit)^fan_out_exponent", 'E', kSweep},
+    {"memory_domain", "bytes of the busiest domain/(memory/domains)", 'E', "no figure published"},
     {"matrix", "MACs/(cores*rate*min(1,rows per core/full_array_rows)^underfill)", 'M', kCostModel},
     {"batched_matrix", "MACs/(cores*batched rate), added to memory", 'M', kCostModel},
     {"projection", "MACs/(cores*projection rate)", 'M', kCostModel},
@@ -230,9 +244,9 @@ Charge charge_of(const Operation& operation) {
   Charge charge{
       .pipeline = pipeline_of(operation), .work = operation.work, .chained = operation.chained};
   if (const auto* upload = std::get_if<HostToDevice>(&operation.what))
-    charge.bytes = length_of(*upload).count;
+    charge.bytes = upload->target.length.count;
   if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
-    charge.bytes = length_of(*download).count;
+    charge.bytes = download->source.length.count;
   if (const auto* send = std::get_if<Send>(&operation.what)) {
     charge.bytes = send->source.length.count;
     charge.peer = send->to;

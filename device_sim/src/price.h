@@ -24,6 +24,7 @@ enum class Rule : std::uint8_t {
   Relayout,
   Broadcast,
   FanOut,
+  MemoryDomain,
   Matrix,
   BatchedMatrix,
   Projection,

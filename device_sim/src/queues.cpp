@@ -15,16 +15,6 @@ namespace {
 constexpr std::size_t kUnusedFlights = 256;
 constexpr std::uint32_t kHostStreams = 8;
 
-/// What a transfer moves beyond its first piece is part of its footprint: pieces stay in place when
-/// the operation is moved out to be run, lists do not.
-void gather_footprint(Operation& operation) {
-  Footprint& footprint = operation.footprint;
-  if (const auto* upload = std::get_if<HostToDevice>(&operation.what))
-    footprint.writes.insert(footprint.writes.end(), upload->more.begin(), upload->more.end());
-  if (const auto* download = std::get_if<DeviceToHost>(&operation.what))
-    footprint.reads.insert(footprint.reads.end(), download->more.begin(), download->more.end());
-}
-
 }  // namespace
 
 Queues::Queues(std::size_t callback_pool) : callback_pool_(callback_pool) { open_stream(0, 0); }
@@ -91,7 +81,6 @@ Flight& Queues::push(StreamId id, Operation&& operation, PipelineId pipeline, Ur
   flight.urgency = urgency;
   flight.point = {
       .stream = id, .sequence = stream.last.sequence + 1, .modelled_ps = stream.last.modelled_ps};
-  gather_footprint(flight.operation);
   for (const TimelinePoint& point : flight.operation.after)
     if (!reached(point)) flight.after.push_back(point);
   const bool overtakes = !flight.operation.barrier;

@@ -3,16 +3,12 @@
 
 namespace spyre::device_sim {
 
-Region::Region(Bytes length, Bytes block)
+Region::Region(Bytes length)
     : mapping_(length.rounded_up(kHugePage)),
-      blocks_(mapping_.length(), block),
+      blocks_(mapping_.length()),
       page_committed_(mapping_.length().count / kHugePage.count) {}
 
-std::optional<Bytes> Region::allocate(Bytes length) {
-  const std::optional<Bytes> offset = blocks_.allocate(length);
-  if (offset) commit(*offset, blocks_.rounded(length));
-  return offset;
-}
+std::optional<Bytes> Region::take(Bytes length) { return blocks_.allocate(length); }
 
 void Region::commit(Bytes offset, Bytes length) {
   const std::uint64_t last = (offset.count + length.count - 1) / kHugePage.count;

@@ -11,23 +11,24 @@ namespace spyre::device_sim {
 /// Confined to its owner's lock, except data(), which is immutable.
 class Region {
  public:
-  Region(Bytes length, Bytes block);
+  explicit Region(Bytes length);
 
   std::byte* data() const { return mapping_.data(); }
   Bytes length() const { return mapping_.length(); }
-  std::optional<Bytes> allocate(Bytes length);
+  std::optional<Bytes> take(Bytes length);
+  /// From here on the host is taken to back what was taken there.
+  void commit(Bytes offset, Bytes length);
   void free(Bytes offset, Bytes length) { blocks_.free(offset, length); }
   Bytes rounded(Bytes length) const { return blocks_.rounded(length); }
   Bytes largest_free() const { return blocks_.largest_free(); }
   Bytes allocated() const { return blocks_.allocated(); }
   std::vector<Block> blocks() const { return blocks_.blocks(); }
-  /// Pages that have been handed out since they were last given back to the system.
+  /// Pages that have been committed since they were last given back to the system.
   Bytes committed() const { return committed_; }
   /// Gives free pages back to the system; how much.
   Bytes trim();
 
  private:
-  void commit(Bytes offset, Bytes length);
   HostMapping mapping_;
   BlockAllocator blocks_;
   std::vector<std::uint8_t> page_committed_;  // per huge page

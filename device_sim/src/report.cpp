@@ -51,6 +51,12 @@ void add(Work& sum, const Work& work) {
   sum.mac_format = work.mac_format;
 }
 
+void add_by_domain(std::vector<std::uint64_t>& sum, const Work& work, const DeviceSpec& spec) {
+  const bool even = work.by_domain.size() != sum.size();
+  const std::uint64_t each = traffic_of(work, spec).both() / sum.size();
+  for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += even ? each : work.by_domain[d];
+}
+
 /// All calls of the kernels that share a name.
 struct KernelSum {
   std::uint64_t calls = 0;
@@ -96,7 +102,11 @@ struct PipelineSum {
 
 class Report {
  public:
-  Report(const ModelledRun& run, const DeviceSpec& spec) : run_(run), spec_(spec), roof_(spec) {
+  Report(const ModelledRun& run, const DeviceSpec& spec)
+      : run_(run),
+        spec_(spec),
+        roof_(spec),
+        domain_bytes_(static_cast<std::size_t>(spec.memory_domains)) {
     for (const ModelledRow& row : run.rows)
       if (row.entry->kind == RunEntry::Kind::Submit) note(row);
   }
@@ -137,6 +147,7 @@ class Report {
     pipeline.bytes += traffic_of(charge.work, spec_).both();
     bound_[static_cast<std::size_t>(row.price.bound)] += length;
     add(work_, charge.work);
+    add_by_domain(domain_bytes_, charge.work, spec_);
     kernels_[row.entry->name].note(row);
   }
 
@@ -181,6 +192,7 @@ class Report {
         {"bytes_written", traffic.written},
         {"macs", work_.macs},
         {"lane_ops", work_.lane_ops},
+        {"domain_bytes", domain_bytes_},
         {"padding_bytes", padding},
         {"padding_share", ratio(static_cast<double>(padding), static_cast<double>(traffic.both()))},
         {"pt_utilisation", matrix_utilisation(work_, spec_, busy)}};
@@ -254,6 +266,7 @@ class Report {
   std::array<PipelineSum, 4> pipelines_{};
   std::array<Picoseconds, 7> bound_{};
   Work work_;
+  std::vector<std::uint64_t> domain_bytes_;  // by memory domain
   std::map<std::string, KernelSum> kernels_;
 };
 

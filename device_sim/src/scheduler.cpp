@@ -105,7 +105,10 @@ void Scheduler::join(StreamId stream, TimelinePoint point) {
   const Lock lock(mutex_);
   queues_.reached(point);  // rejects a point that was never submitted
   if (point.stream == stream) return;
-  submit_locked(stream, {.name = "join", .after = {point}}, PipelineId::Join, Urgency::Waited);
+  Operation wait;
+  wait.name = "join";
+  wait.after.push_back(point);
+  submit_locked(stream, std::move(wait), PipelineId::Join, Urgency::Waited);
 }
 
 Picoseconds Scheduler::anchor() {

@@ -93,10 +93,14 @@ TEST_F(SchedulerTest, AWaiterIsWokenAtItsPointThoughTheOtherThreadGoesOn) {
                     }),
                     Urgency::Background);
   while (!begun) std::this_thread::yield();
+  std::atomic<pid_t> waiting = 0;
   std::thread waiter([&] {
+    waiting = this_thread_id();
     scheduler_.synchronize(first);
     release = true;
   });
+  while (waiting == 0) std::this_thread::yield();
+  wait_until_asleep(waiting);
   go_on = true;
   waiter.join();
   scheduler_.synchronize_all();
@@ -114,8 +118,14 @@ TEST_F(SchedulerTest, AWaiterIsWokenForWhatTheOtherThreadLeavesToIt) {
   std::thread::id runner;
   const TimelinePoint mine = scheduler_.submit(
       kDefault, callback([&] { runner = std::this_thread::get_id(); }), Urgency::Waited);
-  std::thread waiter([&] { scheduler_.synchronize(mine); });
+  std::atomic<pid_t> waiting = 0;
+  std::thread waiter([&] {
+    waiting = this_thread_id();
+    scheduler_.synchronize(mine);
+  });
   const std::thread::id expected = waiter.get_id();
+  while (waiting == 0) std::this_thread::yield();
+  wait_until_asleep(waiting);
   go_on = true;
   waiter.join();
   EXPECT_EQ(runner, expected);

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <new>
+#include <span>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -12,11 +14,26 @@
 namespace spyre::device_sim {
 namespace {
 
-/// A transfer that has not begun does without the host's memory: what it sends is copied, what it brings dropped.
-void detach_from_host(Operation& operation) {
+using HostCopy = std::shared_ptr<const std::vector<std::byte>>;
+
+/// What the operation sends; nothing if it sends nothing.
+std::span<const std::byte> sent_by(const Operation& operation) {
+  const auto* up = std::get_if<HostToDevice>(&operation.what);
+  if (up == nullptr || up->source == nullptr) return {};
+  return {up->source, up->target.length.count};
+}
+
+/// Null if the host has no memory for it.
+HostCopy copy_of(std::span<const std::byte> bytes) noexcept {
+  try {
+    return std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+  } catch (const std::bad_alloc&) { return nullptr; }
+}
+
+/// A transfer that has not begun does without the host's memory: it sends `copy`, and drops what it
+/// brings.
+void detach_from_host(Operation& operation, HostCopy copy) {
   if (auto* up = std::get_if<HostToDevice>(&operation.what); up != nullptr && up->source) {
-    auto copy =
-        std::make_shared<std::vector<std::byte>>(up->source, up->source + length_of(*up).count);
     up->source = copy->data();
     up->keep_alive = std::move(copy);
   } else if (auto* down = std::get_if<DeviceToHost>(&operation.what)) {
@@ -93,12 +110,19 @@ void Scheduler::drain(TimelinePoint point) {
   wait(point, lock);
 }
 
-void Scheduler::detach(TimelinePoint point) {
+void Scheduler::detach(TimelinePoint point) SPYRE_NO_THREAD_SAFETY_ANALYSIS {
   Lock lock(mutex_);
-  Flight* const flight = queues_.find(point);
+  Flight* flight = queues_.find(point);
   if (flight == nullptr) return;
   if (flight->running) return wait(point, lock);
-  detach_from_host(flight->operation);
+  const std::span<const std::byte> sent = sent_by(flight->operation);
+  lock.unlock();  // the caller's memory stays until this returns
+  HostCopy copy = copy_of(sent);
+  lock.lock();
+  flight = queues_.find(point);
+  if (flight == nullptr) return;
+  if (flight->running || copy == nullptr) return wait(point, lock);
+  detach_from_host(flight->operation, std::move(copy));
 }
 
 void Scheduler::drain_all() {

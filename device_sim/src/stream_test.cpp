@@ -55,7 +55,7 @@ TEST(Stream, WorkersTakeHighPriorityFirst) {
                    while (!go) std::this_thread::yield();
                  }),
                  Urgency::Background);
-  const Piece piece = card.allocate(1_KiB).pieces[0];
+  const Piece piece = card.allocate(1_KiB).place;
   const auto note = [&](int number) {
     Operation operation = callback([&, number] { order.push_back(number); });
     operation.footprint.writes = {piece};  // one at a time
@@ -82,7 +82,7 @@ TEST(Stream, WithoutABarrierACopyRunsBesideTheKernelInFront) {
   const TimelinePoint early =
       card.enqueue(kDefault, without_barrier(callback([&] { ++met; })), Urgency::Background);
   const TimelinePoint copied =
-      card.enqueue(kDefault, without_barrier(upload(numbers, memory.pieces[0])), Urgency::Waited);
+      card.enqueue(kDefault, without_barrier(upload(numbers, memory.place)), Urgency::Waited);
   card.synchronize(copied);
   EXPECT_EQ(met, 1) << "else the kernel would wait for ever";
   EXPECT_EQ(early.modelled_ps, card.modelled_time(copied))
@@ -101,7 +101,7 @@ TEST(Stream, ABarrierWaitsForThoseThatOvertook) {
 
 TEST(Stream, MemoryHoldsBackWhatHasNoBarrier) {
   Card card(small_spec());
-  const Piece piece = card.allocate(64_B).pieces[0];
+  const Piece piece = card.allocate(64_B).place;
   std::atomic<bool> written = false;
   Operation writer = compute_once(
       [&] {

@@ -1,9 +1,16 @@
 // spyre/device_sim/test_programs.h — small programs and a card for the tests of device_sim.
 #pragma once
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +24,22 @@ inline DeviceSpec small_spec(int cores = 32, int host_threads = 2) {
   spec.host_threads = host_threads;
   spec.capacity = 64_MiB;
   return spec;
+}
+
+/// For wait_until_asleep.
+inline pid_t this_thread_id() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+/// Returns when that thread of this process has slept for a while: it waits for something.
+inline void wait_until_asleep(pid_t thread) {
+  constexpr int kLooks = 5;
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  for (int asleep = 0; asleep < kLooks;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::string line;
+    if (!std::getline(std::ifstream(path), line)) return;  // it has ended
+    const std::size_t state = line.rfind(')') + 2;
+    asleep = state < line.size() && line[state] == 'S' ? asleep + 1 : 0;
+  }
 }
 
 /// A program from a function of (first, last, core).

@@ -17,7 +17,7 @@ nlohmann::json parsed(const Card& card) { return nlohmann::json::parse(card.time
 TEST(Timeline, RowsOfBothTimes) {
   Card card(small_spec());
   card.record_timeline(true);
-  const Piece piece = card.allocate(4_KiB).pieces[0];
+  const Piece piece = card.allocate(4_KiB).place;
   std::vector<int> numbers(1000);
   Operation operation = upload(numbers, piece);
   operation.name = "odd \"name\"\n";
@@ -83,7 +83,7 @@ TEST(Timeline, RecordingAgainStartsAfresh) {
 Card& run_joined(Card& card) {
   card.record_timeline(true);
   const StreamId other = card.create_stream();
-  const Piece piece = card.allocate(4_MiB).pieces[0];
+  const Piece piece = card.allocate(4_MiB).place;
   const std::vector<int> numbers(1 << 20);
   card.wait_for(other, card.enqueue(kDefault, upload(numbers, piece), Urgency::Waited));
   card.enqueue(other, compute(1, [](auto, auto, Core&) {}, kLargeWork), Urgency::Waited);

@@ -1,5 +1,7 @@
-// spyre/engine/pinned_memory.cpp — blocks by address, and blocks that wait for their next use. A transfer in flight
-// shares its block's ownership, so a tensor may die before its copy is done; the block waits until both are.
+// spyre/engine/pinned_memory.cpp — blocks by address, and blocks that wait for their next use.
+//
+// A transfer in flight shares its block's ownership, so a tensor may die before its copy is done;
+// the block waits until both are.
 #include "spyre/engine/pinned_memory.h"
 
 #include <algorithm>

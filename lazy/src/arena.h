@@ -17,7 +17,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   Bytes size() const { return memory_.length; }
-  const device_sim::Piece& piece() const { return memory_.pieces.front(); }
+  const device_sim::Piece& piece() const { return memory_.place; }
 
  private:
   device_sim::Card& card_;

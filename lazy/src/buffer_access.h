@@ -12,6 +12,7 @@ struct BufferAccess {
   static device_sim::Allocation& memory(Buffer& b) { return b.memory_; }
   static std::unique_ptr<TiledContent>& tiled(Buffer& b) { return b.tiled_; }
   static bool has_memory(const Buffer& b) { return !b.memory_.empty(); }
+  static std::uint16_t directive(const Buffer& b) { return b.directive_; }
 
   /// Any thread: the content will never be, or is about to be written as a whole.
   static void set_spoiled(Buffer& b, Spoiled why) {
@@ -32,10 +33,10 @@ struct BufferAccess {
     }
   }
 
-  /// Part of the buffer's memory. Precondition: it has memory, in one piece.
+  /// Part of the buffer's memory. Precondition: it has memory.
   static device_sim::Piece piece(const Buffer& b, Bytes offset, Bytes length) {
-    ensure(b.memory_.pieces.size() == 1, "a buffer's memory is one piece");
-    const device_sim::Piece& whole = b.memory_.pieces.front();
+    ensure(has_memory(b), "a buffer that operations use has memory");
+    const device_sim::Piece& whole = b.memory_.place;
     return {whole.region, whole.offset + offset, length};
   }
 };

@@ -12,7 +12,7 @@ BufferPool::~BufferPool() {
     while (list != nullptr) delete std::exchange(list, list->next_);
 }
 
-Buffer& BufferPool::take(Bytes size) {
+Buffer& BufferPool::take(Bytes size, std::uint16_t directive) {
   Buffer*& list = free_[Buffer::size_class(size)];
   if (list == nullptr) sort_returned();
   Buffer* buffer = list;
@@ -24,6 +24,7 @@ Buffer& BufferPool::take(Bytes size) {
     buffer = new Buffer(device_, size);
     ++made_;
   }
+  buffer->directive_ = directive;
   buffer->owners_.store(Buffer::kOutside + 1, std::memory_order_relaxed);
   return *buffer;
 }

@@ -26,8 +26,8 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  /// A buffer of that size without memory, with one outside owner.
-  Buffer& take(Bytes size);
+  /// A buffer of that size without memory, with one outside owner, to be placed by a directive.
+  Buffer& take(Bytes size, std::uint16_t directive = 0);
   void set_mark_end(MarkEnd end) { mark_end_ = std::move(end); }
   /// Objects made since the start.
   std::uint64_t made() const { return made_; }

@@ -135,7 +135,7 @@ StreamId Device::begin_capture(StreamId origin) {
     throw Unsupported(str("capture: ", kCaptures, " graphs are being captured at once"));
   const StreamId id{kFirstCapture + at};
   if (idle == d.captures.end())
-    d.captures.push_back(std::make_unique<StreamState>(id, d.card, d.buffers));
+    d.captures.push_back(std::make_unique<StreamState>(id, d.card, d.buffers, d.directives));
   d.captures[at]->capture = std::make_unique<CapturedGraph>(origin);
   return id;
 }

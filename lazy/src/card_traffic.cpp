@@ -6,12 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "spyre/device_sim/data_format.h"
+
 namespace spyre::lazy {
 namespace {
 
 using device_sim::Work;
 
-constexpr std::uint64_t kStick = 128;
+constexpr std::uint64_t kStick = device_sim::kStick.count;
 
 std::uint64_t distinct_bytes(const Dims& sizes, const Dims& strides, std::uint8_t element_size) {
   std::uint64_t bytes = element_size;
@@ -45,10 +47,11 @@ class TrafficCount {
       return padding_bytes(sizes, operand.strides, operand.element_size);
     };
     if (i >= node.input_count) {
-      if (!leaves(group, operand.index)) work_.passed_written += bytes();
+      const bool stays = chain_ != nullptr && chain_->resident(operand.index) != Chain::kNone;
+      if (stays || !writes(group, operand.index)) work_.passed_written += bytes();
       else if (written_.emplace(operand.index, operand.offset).second)
         work_.padding_written += padding();
-      if (chain_ == nullptr || stays(operand.index)) made_.insert(operand.index);
+      if (chain_ == nullptr || stays) made_.insert(operand.index);
     } else if (made_.contains(operand.index)) {
       work_.passed_read += bytes();
     } else if (read_.emplace(operand.index, operand.offset).second) {
@@ -56,12 +59,8 @@ class TrafficCount {
     }
   }
 
-  bool stays(std::uint32_t buffer) const {
-    return chain_ != nullptr && chain_->resident(buffer) != Chain::kNone;
-  }
-  /// Whether what is written into the buffer goes to device memory.
-  bool leaves(const Group& group, std::uint32_t buffer) const {
-    if (stays(buffer)) return false;
+  /// Whether the group's own code writes the buffer; else it only passes on what it computes.
+  static bool writes(const Group& group, std::uint32_t buffer) {
     return group.library || std::ranges::any_of(group.bindings, [&](const Binding& b) {
              return b.kind == Binding::Kind::Write && b.index == buffer;
            });

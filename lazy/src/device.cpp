@@ -46,6 +46,12 @@ BufferRef Device::create_buffer(Tiled tiled) {
   return image;
 }
 
+device_sim::Directive Device::exchange_directive(const device_sim::Directive& directive) {
+  device_sim::check(directive, state_->card.domains());
+  const Lock lock(state_->mutex);
+  return state_->directives.exchange_current(directive);
+}
+
 OwnedTally Device::owned() const {
   const Lock lock(state_->mutex);
   return state_->owners.tally();

@@ -74,7 +74,7 @@ Device::State::~State() { card.synchronize_all(); }
 
 void Device::State::add_stream(StreamId id) {
   if (id.value >= stream_of.size()) stream_of.resize(id.value + 1);
-  streams.push_back(std::make_unique<StreamState>(id, card, buffers));
+  streams.push_back(std::make_unique<StreamState>(id, card, buffers, directives));
   stream_of[id.value] = streams.back().get();
 }
 
@@ -215,18 +215,24 @@ void Device::State::launch(StreamState& s, const Trace& trace, std::vector<std::
 
 /// With a deeper ring of arguments than one, they are written and sent beside what earlier launches
 /// compute, back to the one that used the buffer last. The slots themselves are free in any case.
-void Device::State::send_arguments_ahead(StreamState& s, Urgency urgency) {
-  s.next_flight().fill_ahead();
+/// Each operation holds the flight: if a later one is not accepted, the slot is busy until these
+/// are done.
+void Device::State::send_arguments_ahead(StreamState& s, Urgency urgency,
+                                         const std::shared_ptr<const void>& handle) {
+  Flight& flight = s.next_flight();
+  flight.fill_ahead();
   Operation& resolve = operations[0];
   resolve.barrier = false;
+  resolve.keep_alive = operations[1].keep_alive = handle;
   const std::size_t depth = static_cast<std::size_t>(card.spec().correction_depth);
   const TimelinePoint before = s.flight_before(depth).last;
   if (before.sequence != 0) resolve.after = {before};
-  const TimelinePoint resolved = card.enqueue(s.id(), std::move(operations[0]), urgency);
+  const TimelinePoint resolved = flight.last =
+      card.enqueue(s.id(), std::move(operations[0]), urgency);
   Operation& send = operations[1];
   send.barrier = false;
   send.after = {resolved};
-  card.enqueue(s.id(), std::move(operations[1]), urgency);
+  flight.last = card.enqueue(s.id(), std::move(operations[1]), urgency);
   operations.clear();
 }
 
@@ -242,7 +248,7 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
     operation.listener = &flight;
     operation.part = Flight::kArguments;
   }
-  if (card.spec().correction_depth > 1) send_arguments_ahead(s, urgency);
+  if (card.spec().correction_depth > 1) send_arguments_ahead(s, urgency, handle);
   s.slot = (s.slot + 1) % StreamState::kFlights;
   for (std::uint32_t part = 0; const LaunchStep& step : flight.plan().steps) {
     Operation& compute = add(operations, correlation, step.name,
@@ -250,6 +256,7 @@ void Device::State::submit(StreamState& s, Urgency urgency) {
     compute.listener = &flight;
     compute.part = part++;
     compute.work = step.work;
+    if (directives.any()) compute.work.by_domain = flight.traffic_of(step);
     compute.source = flight.source_of(step);
     // Hazards are between streams; see create_stream.
     if (streams.size() > 1) compute.footprint = flight.footprint_of(step);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "buffer_pool.h"
+#include "directives.h"
 #include "planner.h"
 #include "spyre/base/mutex.h"
 #include "spyre/lazy/device.h"
@@ -40,7 +41,7 @@ struct Device::State {
   /// With one outside owner.
   BufferRef new_buffer(Bytes size) SPYRE_REQUIRES(mutex) {
     owners.add(size);
-    return BufferRef::adopt(buffers.take(size));
+    return BufferRef::adopt(buffers.take(size, directives.current()));
   }
 
   /// One more outside owner of a buffer that may have lost all others.
@@ -127,7 +128,8 @@ struct Device::State {
   // Transfers.
   /// Takes memory from the card; where it is full, first relieves it, then also runs what is
   /// recorded, whose nodes retain buffers.
-  device_sim::Allocation allocate(Lock& lock, Bytes size) SPYRE_REQUIRES(mutex);
+  device_sim::Allocation allocate(Lock& lock, const device_sim::AllocationRequest& request)
+      SPYRE_REQUIRES(mutex);
   /// Gives the buffer memory if it has none; its bytes are zero unless `all_written` follows.
   void give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written,
                    device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
@@ -136,7 +138,8 @@ struct Device::State {
                                              device_sim::Operation operation,
                                              device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
 
-  void send_arguments_ahead(StreamState& s, device_sim::Urgency urgency) SPYRE_REQUIRES(mutex);
+  void send_arguments_ahead(StreamState& s, device_sim::Urgency urgency,
+                            const std::shared_ptr<const void>& handle) SPYRE_REQUIRES(mutex);
   /// Raises the stream's fault, once.
   void raise_fault(StreamState& s) SPYRE_EXCLUDES(mutex);
 
@@ -144,6 +147,7 @@ struct Device::State {
   device_sim::Card card;
   BufferPool buffers;  // taking is guarded by the lock, giving back is not
   OwnerLedger owners;  // likewise
+  Directives directives SPYRE_GUARDED_BY(mutex);
   Planner planner SPYRE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<StreamState>> streams SPYRE_GUARDED_BY(mutex);
   std::vector<StreamState*> stream_of SPYRE_GUARDED_BY(mutex);  // by StreamId; nullptr: none

@@ -45,9 +45,14 @@ class Reservation {
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
 
-  const device_sim::Allocation& take(device_sim::Allocation& owner, Bytes size) {
-    taken_.emplace_back(&owner, card_.allocate(std::max(size, Bytes{1})));
-    return taken_.back().second;
+  const device_sim::Piece& take(Buffer& buffer, const Directives& directives) {
+    const Bytes size = std::max(buffer.size(), Bytes{1});
+    const std::uint16_t directive = BufferAccess::directive(buffer);
+    taken_.emplace_back(&BufferAccess::memory(buffer),
+                        directive == 0
+                            ? card_.allocate(size)
+                            : card_.allocate({.size = size, .directive = directives[directive]}));
+    return taken_.back().second.place;
   }
   void keep() {
     for (auto& [owner, allocation] : taken_) *owner = std::move(allocation);
@@ -100,9 +105,7 @@ void Flight::place_buffers(std::shared_ptr<const LaunchPlan> plan, const Trace& 
       case Placement::Kind::Given:
         places_[b] = BufferAccess::piece(buffer, buffers[b].base(), buffer.size());
         break;
-      case Placement::Kind::New:
-        places_[b] = reservation.take(BufferAccess::memory(buffer), buffer.size()).pieces.front();
-        break;
+      case Placement::Kind::New: places_[b] = reservation.take(buffer, directives_); break;
       case Placement::Kind::Donated:
         places_[b] = BufferAccess::piece(*buffers[placement.donor].buffer, {}, buffer.size());
         break;
@@ -166,15 +169,34 @@ device_sim::Footprint Flight::footprint_of(const LaunchStep& step) const {
   return footprint;
 }
 
+std::vector<std::uint64_t> Flight::traffic_of(const LaunchStep& step) const {
+  static const device_sim::Directive kAnywhere;
+  device_sim::DomainTraffic traffic(card_.domains());
+  bool directed = false;
+  for (const Touch& t : step.touches) {
+    const BufferUse& use = buffers_[t.buffer];
+    // What only lives during the launch has its place in the arena.
+    const bool in_arena = plan_->placements[t.buffer].kind == Placement::Kind::Arena;
+    const std::uint16_t number = in_arena ? 0 : BufferAccess::directive(*use.buffer);
+    directed = directed || number != 0;
+    const auto base = static_cast<std::int64_t>(use.base().count);
+    traffic.add(number == 0 ? kAnywhere : directives_[number], use.buffer->size(),
+                {{static_cast<std::uint64_t>(base + t.begin)},
+                 {static_cast<std::uint64_t>(base + t.end)},
+                 t.bytes()});
+  }
+  return directed ? traffic.bytes() : std::vector<std::uint64_t>{};
+}
+
 device_sim::Piece Flight::arguments_of(const LaunchStep& step) const {
-  const device_sim::Piece& whole = argument_memory_.pieces.front();
+  const device_sim::Piece& whole = argument_memory_.place;
   return {whole.region,
           whole.offset + Bytes{step.first_word * sizeof(std::uint64_t)},
           {step.words * sizeof(std::uint64_t)}};
 }
 
 device_sim::Piece Flight::arguments() const {
-  device_sim::Piece whole = argument_memory_.pieces.front();
+  device_sim::Piece whole = argument_memory_.place;
   whole.length = {image_.size() * sizeof(std::uint64_t)};
   return whole;
 }

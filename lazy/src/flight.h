@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "buffer_pool.h"
+#include "directives.h"
 #include "programs.h"
 #include "spyre/device_sim/card.h"
 #include "spyre/lazy/launch_plan.h"
@@ -28,8 +29,13 @@ struct alignas(std::max_align_t) HandleSpace {
 /// device's lock; then owned by the card until `last` is reached; then free.
 class Flight final : public StepMonitor, public device_sim::LossListener {
  public:
-  Flight(device_sim::Card& card, BufferPool& buffers, StreamFaults& faults, LatestArena& latest)
-      : card_(card), pool_(buffers), faults_(faults), latest_arena_(latest) {}
+  Flight(device_sim::Card& card, BufferPool& buffers, const Directives& directives,
+         StreamFaults& faults, LatestArena& latest)
+      : card_(card),
+        pool_(buffers),
+        directives_(directives),
+        faults_(faults),
+        latest_arena_(latest) {}
   ~Flight();
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
@@ -50,6 +56,8 @@ class Flight final : public StepMonitor, public device_sim::LossListener {
   }
   /// What a step touches, on the card.
   device_sim::Footprint footprint_of(const LaunchStep& step) const;
+  /// What a step moves in each memory domain; empty if no directive says where that is.
+  std::vector<std::uint64_t> traffic_of(const LaunchStep& step) const;
   /// The step's argument record in device memory.
   device_sim::Piece arguments_of(const LaunchStep& step) const;
   device_sim::Piece arguments() const;
@@ -90,6 +98,7 @@ class Flight final : public StepMonitor, public device_sim::LossListener {
 
   device_sim::Card& card_;
   BufferPool& pool_;
+  const Directives& directives_;  // guarded by the device's lock
   StreamFaults& faults_;
   LatestArena& latest_arena_;         // of the stream; guarded by the device's lock
   std::vector<std::uint64_t> image_;  // pinned: the source of the argument transfer

@@ -94,7 +94,9 @@ std::string print(const Graph& graph) {
   for (std::uint32_t b = 0; b < graph.buffers.size(); ++b) {
     const BufferFacts& facts = graph.buffers[b];
     out << 'b' << b << ": " << facts.bytes << " B" << (facts.written_before ? ", input" : "")
-        << (facts.observable ? ", observable" : "") << '\n';
+        << (facts.observable ? ", observable" : "");
+    if (facts.directive != 0) out << ", directive " << facts.directive;
+    out << '\n';
   }
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].dead) continue;

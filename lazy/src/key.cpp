@@ -40,13 +40,14 @@ class Comparison {
 BufferFacts facts_of(Buffer& buffer, std::uint64_t serial) {
   // A buffer of another serial is also used by the nodes behind a cut: they will read it.
   return {buffer.size().count, buffer.observable() || BufferAccess::trace_serial(buffer) != serial,
-          BufferAccess::has_memory(buffer)};
+          BufferAccess::has_memory(buffer), BufferAccess::directive(buffer)};
 }
 
-/// Facts of one buffer in one word: bytes in the high bits, flags below. Sizes stay under 2^62.
+/// Facts of one buffer in one word: its directive in the high bits, then its bytes, which stay under
+/// 2^46, then flags.
 std::uint64_t packed(const BufferFacts& facts) {
-  return facts.bytes << 2 | std::uint64_t{facts.observable} << 1 |
-         std::uint64_t{facts.written_before};
+  return std::uint64_t{facts.directive} << 48 | facts.bytes << 2 |
+         std::uint64_t{facts.observable} << 1 | std::uint64_t{facts.written_before};
 }
 
 using Lengths = std::array<std::uint64_t, 6>;

@@ -21,6 +21,7 @@ class KeyTest : public DeviceFixture {
     bool scalar_input = false, same_input = false, counter = false;
     bool keep_input = true, keep_output = true, input_has_memory = true;
     std::uint64_t output_bytes = 4096;
+    bool interleaved = false;
     std::string_view settings = "s";
     std::uint32_t source = 0;
   };
@@ -34,8 +35,10 @@ class KeyTest : public DeviceFixture {
   /// Calls `use` with the program's trace and settings at the moment of its flush.
   template <class Use> auto recorded(const Program& p, const Use& use) {
     const std::vector<float> zeros(1024);
-    BufferRef a = device.create_buffer(4_KiB), b = device.create_buffer(4_KiB),
-              out = device.create_buffer({p.output_bytes});
+    BufferRef a = device.create_buffer(4_KiB), b = device.create_buffer(4_KiB), out;
+    if (p.interleaved) device.exchange_directive({device_sim::MemoryPolicy::Interleave});
+    out = device.create_buffer({p.output_bytes});
+    device.exchange_directive({});
     for (const BufferRef* x : {&a, &b})
       if (p.input_has_memory)
         device.upload(kStream, **x, {}, reinterpret_cast<const std::byte*>(zeros.data()), 4_KiB,
@@ -72,21 +75,14 @@ class KeyTest : public DeviceFixture {
 
 TEST_F(KeyTest, EveryFieldThatMattersChangesTheKey) {
   const std::vector<std::function<void(Program&)>> changes{
-      [](Program& p) { p.op = "div"; },
-      [](Program& p) { p.compute = DType::I32; },
-      [](Program& p) { p.result = DType::F64; },
-      [](Program& p) { p.sizes = {8, 4}; },
-      [](Program& p) { p.strides = {1, 4}; },
-      [](Program& p) { p.out_strides = {1, 4}; },
-      [](Program& p) { p.offset = 3; },
-      [](Program& p) { p.scalar_input = true; },
-      [](Program& p) { p.same_input = true; },
-      [](Program& p) { p.counter = true; },
-      [](Program& p) { p.keep_input = false; },
-      [](Program& p) { p.keep_output = false; },
-      [](Program& p) { p.input_has_memory = false; },
-      [](Program& p) { p.output_bytes = 8192; },
-      [](Program& p) { p.settings = "t"; },
+      [](Program& p) { p.op = "div"; },           [](Program& p) { p.interleaved = true; },
+      [](Program& p) { p.compute = DType::I32; }, [](Program& p) { p.result = DType::F64; },
+      [](Program& p) { p.sizes = {8, 4}; },       [](Program& p) { p.strides = {1, 4}; },
+      [](Program& p) { p.out_strides = {1, 4}; }, [](Program& p) { p.offset = 3; },
+      [](Program& p) { p.scalar_input = true; },  [](Program& p) { p.same_input = true; },
+      [](Program& p) { p.counter = true; },       [](Program& p) { p.keep_input = false; },
+      [](Program& p) { p.keep_output = false; },  [](Program& p) { p.input_has_memory = false; },
+      [](Program& p) { p.output_bytes = 8192; },  [](Program& p) { p.settings = "t"; },
   };
   const std::string first = key({});
   std::set<std::string> keys{first};

@@ -226,12 +226,12 @@ class MemoryPlanner {
     return own == buffers_[b].observable ? donor : StepTouches::kNone;
   }
 
-  /// True if the step, which may compute `b` in place of `before`, makes `b` whole and nobody needs
-  /// `before` any more.
+  /// True if the step, which may compute `b` in place of `before`, makes `b` whole, nobody needs
+  /// `before` any more, and both are to be placed alike.
   bool takes_over(std::uint32_t b, std::uint32_t before, std::uint32_t step) const {
     return lives_[b].first == step && !buffers_[b].written_before && lives_[before].last == step &&
            !buffers_[before].observable && buffers_[before].bytes == buffers_[b].bytes &&
-           fills(steps_[step], b);
+           buffers_[before].directive == buffers_[b].directive && fills(steps_[step], b);
   }
 
   /// True if the step writes the whole buffer: no byte of the donor can be seen through it.

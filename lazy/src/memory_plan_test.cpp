@@ -66,6 +66,26 @@ TEST(MemoryPlan, InPlaceStepsShareOnePlace) {
   EXPECT_EQ(p.placements[1].offset, p.placements[2].offset);
 }
 
+TEST(MemoryPlan, NotInPlaceOfWhatIsPlacedOtherwise) {
+  BufferFacts bound = kOutput;
+  bound.directive = 1;
+  EXPECT_EQ(plan({kDyingInput, bound}, {in_place(0, 1)}).placements[1].kind, Kind::New);
+  BufferFacts donor = kDyingInput;
+  donor.directive = 1;
+  EXPECT_EQ(plan({donor, bound}, {in_place(0, 1)}).placements[1].kind, Kind::Donated);
+  EXPECT_EQ(plan({kInput, kTemporary, bound}, {step({reads(0), writes(1)}), in_place(1, 2)})
+                .placements[1]
+                .kind,
+            Kind::Arena)
+      << "it does not lend to another either";
+}
+
+TEST(MemoryPlan, TouchesKnowHowMuchTheyMove) {
+  EXPECT_EQ(reads(0).bytes(), std::uint64_t{kBytes});
+  EXPECT_EQ(writes_columns(0, 8, 16).bytes(), std::uint64_t{kBytes / 64 * 16});
+  EXPECT_EQ(writes_some(0).bytes(), std::uint64_t{kBytes});
+}
+
 TEST(MemoryPlan, NotInPlaceIfTheInputIsReadLater) {
   const MemoryPlan p =
       plan({kInput, kTemporary, kTemporary, kOutput},

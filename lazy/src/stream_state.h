@@ -25,9 +25,11 @@ namespace spyre::lazy {
 struct StreamState {
   static constexpr std::size_t kFlights = 8, kTransfers = 64;
 
-  StreamState(StreamId id, device_sim::Card& card, BufferPool& buffers)
+  StreamState(StreamId id, device_sim::Card& card, BufferPool& buffers,
+              const Directives& directives)
       : finished(id, true), trace(id) {
-    for (std::size_t i = 0; i < kFlights; ++i) flights.emplace_back(card, buffers, faults, arena);
+    for (std::size_t i = 0; i < kFlights; ++i)
+      flights.emplace_back(card, buffers, directives, faults, arena);
   }
 
   StreamId id() const { return trace.stream(); }

@@ -8,6 +8,7 @@
 #include "device_state.h"
 #include "images.h"
 #include "spyre/base/text.h"
+#include "tiled_content.h"
 
 namespace spyre::lazy {
 
@@ -67,11 +68,12 @@ void check_range(std::string_view what, const Buffer& buffer, Bytes offset, Byte
 
 }  // namespace
 
-device_sim::Allocation Device::State::allocate(Lock& lock, Bytes size) {
+device_sim::Allocation Device::State::allocate(Lock& lock,
+                                               const device_sim::AllocationRequest& request) {
   constexpr int kAttempts = 3;
   for (int attempt = 1;; ++attempt) {
     try {
-      return card.allocate(size);
+      return card.allocate(request);
     } catch (const OutOfDeviceMemory&) {
       if (attempt == kAttempts) throw;
     }
@@ -83,7 +85,9 @@ device_sim::Allocation Device::State::allocate(Lock& lock, Bytes size) {
 void Device::State::give_memory(Lock& lock, StreamState& s, Buffer& buffer, bool all_written,
                                 Urgency urgency) {
   if (BufferAccess::has_memory(buffer)) return;
-  device_sim::Allocation memory = allocate(lock, std::max(buffer.size(), Bytes{1}));
+  device_sim::Allocation memory =
+      allocate(lock, {.size = std::max(buffer.size(), Bytes{1}),
+                      .directive = directives[BufferAccess::directive(buffer)]});
   if (BufferAccess::has_memory(buffer)) return card.free(memory);  // by another thread meanwhile
   BufferAccess::memory(buffer) = std::move(memory);
   if (all_written) return;
@@ -178,6 +182,17 @@ std::byte* Device::host_address(StreamId stream, Buffer& buffer, FlushReason rea
   d.raise_fault(s);
   BufferAccess::raise_if_spoiled(buffer);
   return d.card.address(piece);
+}
+
+std::vector<device_sim::Piece> Device::pieces_of(StreamId stream, Buffer& buffer) {
+  State& d = *state_;
+  Lock lock(d.mutex);
+  Buffer& real = buffer.is_tiled() ? *BufferAccess::tiled(buffer)->sticks : buffer;
+  StreamState& s = d.card_stream(stream);
+  d.flush_uses(lock, s, real, FlushReason::Synchronize, Urgency::Background);
+  d.give_memory(lock, s, real, false, Urgency::Background);
+  const std::span<const device_sim::Piece> pieces = BufferAccess::memory(real).pieces();
+  return {pieces.begin(), pieces.end()};
 }
 
 void Device::price_host_work(StreamId stream, Bytes to_host, Bytes to_device) {

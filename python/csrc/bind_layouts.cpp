@@ -26,20 +26,31 @@ std::optional<TensorLayout> kept_layout(const at::Tensor& tensor) {
   return layout == nullptr ? std::nullopt : std::optional(*layout);
 }
 
-/// Upstream has the names of layouts and formats here. Found when asked for: torch_spyre.layouts lets
-/// torch take them, which a program that names none of them need not have.
-py::object layout_name(const std::string& name) {
-  constexpr std::array kNames{"DataFormats",     "ElementArrangement", "SpyreTensorLayout",
-                              "encode_constant", "get_device_dtype",   "get_elem_in_stick"};
-  if (std::ranges::find(kNames, name) != kNames.end())
-    return py::module_::import("torch_spyre.layouts").attr(name.c_str());
+/// Upstream has these names here. Found when asked for: torch_spyre.layouts lets torch take layouts,
+/// which a program that names none of them need not have.
+py::object upstream_name(const std::string& name) {
+  constexpr std::array kLayouts{"DataFormats",     "ElementArrangement", "SpyreTensorLayout",
+                                "encode_constant", "get_device_dtype",   "get_elem_in_stick"};
+  constexpr std::array kTensors{"as_strided_with_layout",
+                                "copy_tensor",
+                                "fill_tensor",
+                                "get_spyre_tensor_layout",
+                                "reinterpret_tensor",
+                                "reinterpret_tensor_with_layout",
+                                "set_spyre_tensor_layout",
+                                "spyre_empty_with_layout"};
+  const auto has = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
+  const char* const home = has(kLayouts)   ? "torch_spyre.layouts"
+                           : has(kTensors) ? "torch_spyre.layout_tensors"
+                                           : nullptr;
+  if (home != nullptr) return py::module_::import(home).attr(name.c_str());
   throw py::attribute_error("module 'torch_spyre._C' has no attribute '" + name + "'");
 }
 
 }  // namespace
 
 void bind_layouts(py::module_& module) {
-  module.def("__getattr__", &layout_name);
+  module.def("__getattr__", &upstream_name);
   module.def("empty_with_layout", &empty_with_layout, py::arg("size"), py::arg("dtype"),
              py::arg("layout"), py::arg("device") = -1,
              "A new tensor that the card keeps in a layout.");

@@ -10,6 +10,7 @@ namespace spyre::python {
 
 void bind_runtime(pybind11::module_& module);  // start, devices, streams, memory
 void bind_card(pybind11::module_& module);     // memory map, reports, parameters
+void bind_memory(pybind11::module_& module);   // where tensors are, and are to be
 void bind_random(pybind11::module_& module);
 void bind_compiled(pybind11::module_& module);
 void bind_settings(pybind11::module_& module);

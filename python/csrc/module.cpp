@@ -46,6 +46,7 @@ PYBIND11_MODULE(_C, module) {
   provide_fallback_warnings();
   bind_runtime(module);
   bind_card(module);
+  bind_memory(module);
   bind_random(module);
   bind_compiled(module);
   bind_settings(module);

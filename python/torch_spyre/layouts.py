@@ -51,6 +51,7 @@ __all__ = [
     "get_host_dtype",
     "host_to_device",
     "is_convertible",
+    "is_ea_compatible",
     "layout_of",
     "weight_layout",
 ]
@@ -154,6 +155,26 @@ def _take_layouts() -> None:
 
 
 _take_layouts()
+
+
+def is_ea_compatible(
+    arrangements: Sequence[ElementArrangement | SpyreTensorLayout], broadcast: Sequence[bool] | None = None
+) -> bool:
+    """Whether one pointwise kernel can take operands of these element arrangements, or of layouts that have them.
+
+    Either all have the same one, or one that is not STANDARD (and not EXX2) meets STANDARD operands that are all
+    broadcast along the stick, which `broadcast` tells of each operand.
+    """
+    kinds = [a.element_arrangement if isinstance(a, SpyreTensorLayout) else a for a in arrangements]
+    flags = [False] * len(kinds) if broadcast is None else list(broadcast)
+    if len(flags) != len(kinds):
+        raise ValueError(f"is_ea_compatible: {len(kinds)} operands, and {len(flags)} words on broadcasting")
+    if len(set(kinds)) <= 1:
+        return True
+    special = set(kinds) - {ElementArrangement.STANDARD}
+    if len(special) != 1 or ElementArrangement.EXX2 in special:
+        return False
+    return all(flag for kind, flag in zip(kinds, flags, strict=True) if kind == ElementArrangement.STANDARD)
 
 
 def describe(size: Sequence[int], dtype: torch.dtype = torch.float16, order: Sequence[int] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Memory of the device: torch.accelerator's functions under their names, and torch.cuda's mem_get_info."""
+"""Memory of the device: torch.accelerator's functions, torch.cuda's mem_get_info, and the card's memory domains."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from torch.accelerator.memory import (
 )
 
 from ._engine import DeviceLike, device_index, engine
+from .placement import directive, domains, pieces
 
 __all__ = [
+    "directive",
+    "domains",
     "empty_cache",
     "empty_host_cache",
     "get_memory_info",
@@ -32,6 +35,7 @@ __all__ = [
     "memory_snapshot",
     "memory_stats",
     "memory_summary",
+    "pieces",
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
 ]

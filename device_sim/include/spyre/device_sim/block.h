@@ -6,6 +6,9 @@
 
 namespace spyre::device_sim {
 
+/// Memory is handed out in these: a stick each.
+inline constexpr Bytes kBlock = 128_B;
+
 enum class BlockState : std::uint8_t {
   Allocated,
   Kept,  // free, waiting for a request of equal length

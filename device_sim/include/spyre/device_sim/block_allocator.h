@@ -22,7 +22,7 @@ namespace spyre::device_sim {
 /// do not split the large. Confined to its owner's lock.
 class BlockAllocator {
  public:
-  explicit BlockAllocator(Bytes range, Bytes block = 128_B);
+  explicit BlockAllocator(Bytes range, Bytes block = kBlock);
 
   /// Offset of a run that holds `length`, rounded up to whole blocks (at least one). nullopt: no
   /// run is long enough.

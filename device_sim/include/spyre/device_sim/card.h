@@ -66,9 +66,13 @@ class Card {
   /// Frees when the points are reached: what streams have been given may still use it.
   void free_after(Allocation allocation, std::vector<TimelinePoint> points);
   void on_exhaustion(ExhaustionHandler handler);
-  /// The host address of a piece, for operations that run on the card. Never handed to users.
-  std::byte* address(const Piece& piece) const;
+  /// The host address of a place, for operations that run on the card. Never handed to users.
+  std::byte* address(const Piece& place) const;
+  // Of a piece of an allocation:
   LogicalAddress logical_address(const Piece& piece) const;
+  std::uint16_t domain_of(const Piece& piece) const;
+  /// How many memory domains there are.
+  std::uint16_t domains() const;
   MemoryStats memory_stats() const;
   /// All of it: every region, in order of address.
   MemorySnapshot memory_snapshot() const;

@@ -1,4 +1,4 @@
-// spyre/device_sim/copies.h — operations on allocations of any number of pieces.
+// spyre/device_sim/copies.h — operations that move and fill parts of allocations.
 #pragma once
 #include "spyre/device_sim/card.h"
 

@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "spyre/base/bytes.h"
+#include "spyre/device_sim/block.h"
 
 namespace spyre::device_sim {
 
 /// The unit of the card's memory and vector lanes. Layouts give every tensor whole sticks.
-inline constexpr Bytes kStick = 128_B;
+inline constexpr Bytes kStick = kBlock;
 
 /// The numbers are upstream's and are part of pickled layouts.
 enum class DataFormat : std::uint8_t {

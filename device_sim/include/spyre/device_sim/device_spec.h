@@ -17,9 +17,7 @@ struct DeviceSpec {
   int host_threads = 0;      // threads that play the cores; 0: all processors of this process
   Bytes scratchpad = 2_MiB;  // LX per core
   Bytes scratchpad_usable = {1'625'344};
-  int scratchpad_planning =
-      1;  // 0: what operations of a kernel pass on is priced as memory traffic
-  Bytes block = 128_B;
+  int scratchpad_planning = 1;  // 0: what a kernel's operations pass on is priced as traffic
 
   /// "virtual": the modelled host pays a fixed cost per call; "anchored": it takes as long as this
   /// host, and waits for the modelled card; "realtime": this host waits as well.
@@ -34,8 +32,7 @@ struct DeviceSpec {
   Bytes min_region = 8_GiB;  // a tensor lies in one region, so regions stay large
   Bytes region_span = 16_GiB;
   Bytes program_capacity = 256_MiB;
-  std::string function =
-      "pf";  // "vf": regions have table indexes as handles, and vf_regions limits
+  std::string function = "pf";  // "vf": handles of regions are indexes, vf_regions at most
   int vf_regions = 3;
   int memory_domains = 1;                   // a region belongs to one
   std::string region_policy = "first_fit";  // which region an allocation tries first

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "spyre/device_sim/block.h"
+#include "spyre/device_sim/directive.h"
 #include "spyre/device_sim/piece.h"
 
 namespace spyre::device_sim {
@@ -12,19 +13,10 @@ namespace spyre::device_sim {
 /// Programs live in a region of their own; it has a budget of its own.
 enum class MemoryType : std::uint8_t { Tensor, Program };
 
-/// Which memory domains may serve a request.
-enum class MemoryPolicy : std::uint8_t {
-  Default,     // any
-  Bind,        // the named ones only
-  Preferred,   // the named ones first
-  Interleave,  // one piece in each of the named ones (none named: in all); all pieces or none
-};
-
 struct AllocationRequest {
   Bytes size = {};
   MemoryType type{};
-  MemoryPolicy policy{};
-  std::vector<std::uint16_t> domains = {};
+  Directive directive = {};  // for tensors
 };
 
 /// Of tensor memory, unless said otherwise. Bytes count whole blocks, unless requested.

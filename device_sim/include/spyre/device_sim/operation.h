@@ -77,7 +77,8 @@ struct Work {
   std::uint64_t scratchpad_peak = 0;                    // bytes of LX that the busiest core uses
   /// What its operations pass on to each other: free in scratchpads, traffic without planning.
   std::uint64_t passed_read = 0, passed_written = 0;
-  std::uint64_t bytes_converted = 0;  // host callbacks: to or from the card's formats
+  std::uint64_t bytes_converted = 0;          // host callbacks: to or from the card's formats
+  std::vector<std::uint64_t> by_domain = {};  // bytes moved in each memory domain; none: evenly
 };
 
 /// Device memory ranges that an operation reads and writes; hazards between pipelines are found
@@ -108,14 +109,12 @@ struct HostToDevice {
   const std::byte* source = nullptr;
   Piece target = {};
   std::shared_ptr<const void> keep_alive = {};
-  std::vector<Piece> more = {};  // the target goes on here, in this order
 };
 /// Device memory -> host memory.
 struct DeviceToHost {
   Piece source = {};
   std::byte* target = nullptr;
   std::shared_ptr<const void> keep_alive = {};
-  std::vector<Piece> more = {};  // the source goes on here, in this order
 };
 /// A point of another card's timeline. That card outlives whatever waits for it.
 struct PeerPoint {
@@ -153,10 +152,6 @@ struct AwaitPeer {
   PeerPoint point = {};
 };
 
-/// How much a transfer moves.
-Bytes length_of(const HostToDevice& copy);
-Bytes length_of(const DeviceToHost& copy);
-
 /// Runs a program with arguments that lie in device memory (its program allocation).
 struct Compute {
   std::shared_ptr<const Program> program = {};
@@ -186,7 +181,7 @@ struct Operation {
                AwaitPeer>
       what = {};
   std::string_view name = {};  // static or owned by what the operation keeps alive
-  Footprint footprint = {};    // transfers: derived from their pieces if left empty
+  Footprint footprint = {};    // beside the piece that a transfer names
   Work work = {};
   std::uint64_t correlation = 0;  // the launch that it belongs to
   std::uint32_t source = 0;       // what recorded it, in its submitter's numbers

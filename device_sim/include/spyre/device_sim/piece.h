@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "spyre/base/bytes.h"
@@ -16,17 +17,22 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// What the allocator hands out. One piece unless asked to interleave; none if nothing was asked
-/// for. A value; owns nothing.
+/// What the allocator hands out: one range for those that use it, which is one piece of memory
+/// unless it was asked to interleave. Empty if nothing was asked for. A value; owns nothing.
 struct Allocation {
-  std::vector<Piece> pieces = {};
+  /// What operations name. If there are chunks, a range of the window, which is in no region.
+  Piece place = {};
+  /// Interleaved: the pieces in the memory domains, in order. Else none.
+  std::vector<Piece> chunks = {};
   Bytes length = {};  // requested
-  bool empty() const { return pieces.empty(); }
+
+  bool empty() const { return place.length == Bytes{}; }
+  /// Where it really is.
+  std::span<const Piece> pieces() const;
 };
 
-/// `length` bytes of an allocation from `offset` on, in order. Throws InvalidArgument if it has
-/// fewer.
-std::vector<Piece> parts(const Allocation& allocation, Bytes offset, Bytes length);
+/// `length` bytes of an allocation from `offset` on. Throws InvalidArgument if it has fewer.
+Piece part_of(const Allocation& allocation, Bytes offset, Bytes length);
 
 /// A place as a program on the card names it: a region's handle (physical functions: its address;
 /// virtual ones: its index in the firmware's table) and an offset.

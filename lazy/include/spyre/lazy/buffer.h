@@ -76,14 +76,15 @@ class Buffer {
            owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
 
-  // One line of the cache holds what a flush looks at in each buffer of its trace, up to whether
-  // `memory_` has pieces: by then Python and PyTorch have used most of the cache for themselves.
+  // One line of the cache holds what a flush looks at in each buffer of its trace, up to where
+  // `memory_` is: by then Python and PyTorch have used most of the cache for themselves.
   alignas(64) std::atomic<std::uint64_t> owners_{0};
   Bytes size_;
   std::uint64_t trace_serial_ = 0;  // of the trace that used it last (Trace::serial); 0: none
   std::uint32_t trace_index_ = 0;   // position in that trace's buffer table
   std::atomic<Spoiled> spoiled_{Spoiled::No};
-  Buffer* next_ = nullptr;  // in the pool
+  std::uint16_t directive_ = 0;  // how it is to be placed, in the device's numbers
+  Buffer* next_ = nullptr;       // in the pool
   device_sim::Allocation memory_;
   Device& device_;
   std::uintptr_t mark_ = 0;

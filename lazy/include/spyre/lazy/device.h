@@ -86,6 +86,12 @@ class Device {
   BufferRef create_buffer(Bytes size);
   /// One that stands for a tensor in sticks. It is used like any other, as if it held the image.
   BufferRef create_buffer(Tiled tiled);
+  /// From here on buffers that this thread makes are placed by `directive`; the previous one. Those
+  /// that never leave a launch have no place of their own. Throws InvalidArgument if the card cannot
+  /// follow it.
+  device_sim::Directive exchange_directive(const device_sim::Directive& directive);
+  /// Where the buffer is on the card, in order. Flushes what is recorded on it, and gives it memory.
+  std::vector<device_sim::Piece> pieces_of(StreamId stream, Buffer& buffer);
   /// What outside owners hold and held. Bytes are promised: memory follows when a plan needs it.
   OwnedTally owned() const;
   void reset_owned_peak();

@@ -71,6 +71,7 @@ struct BufferFacts {
   std::uint64_t bytes = 0;
   bool observable = false;      // someone can read it after the trace
   bool written_before = false;  // holds data before the trace
+  std::uint16_t directive = 0;  // how it is to be placed, in the device's numbers
 
   // Offsets count from the buffer's base (see BufferUse), which is its begin unless it held data:
   // between these they lie.

@@ -1,6 +1,7 @@
 // spyre/lazy/memory_plan.h — where each buffer of a plan lives: in memory it has, in new memory, or
 // in the plan's arena.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,6 +21,12 @@ struct Touch {
   std::int64_t run = 0, period = 0;  // run 0: somewhere in [begin, end)
 
   bool dense() const { return run == end - begin; }
+  /// As many as there may be.
+  std::uint64_t bytes() const {
+    const std::int64_t length = end - begin;
+    const std::int64_t runs = run == 0 || period == 0 ? 1 : (length - run) / period + 1;
+    return static_cast<std::uint64_t>(run == 0 ? length : std::min(length, run * runs));
+  }
   /// Then the base is the buffer's begin.
   bool fills(std::uint64_t buffer_bytes) const {
     return write && dense() && begin == 0 && end == static_cast<std::int64_t>(buffer_bytes);
