@@ -120,8 +120,8 @@ Tensor pixel_unshuffle(const Tensor& self, std::int64_t factor) {
 bool equal(const Tensor& self, const Tensor& other) {
   const bool comparable =
       fits(self) && self.scalar_type() == other.scalar_type() && self.device() == other.device();
-  if (!comparable || self.sizes() != other.sizes())
-    return on_host<ATEN_OP(equal)>::call(self, other);
+  if (!comparable) return on_host<ATEN_OP(equal)>::call(self, other);
+  if (self.sizes() != other.sizes()) return false;
   return at::eq(self, other).all().item<bool>();
 }
 

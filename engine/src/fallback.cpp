@@ -98,13 +98,14 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  // Composed of raw accesses to the host's memory.
+  // Composed of raw accesses to the host's memory, or of code that PyTorch has for its own devices.
   for (const char* const name :
        {"_reshape_from_tensor", "_saturate_weight_to_fp16", "choose_qparams_optimized",
         "fbgemm_linear_fp16_weight", "fbgemm_linear_fp16_weight_fp32_activation",
         "fbgemm_linear_int8_weight", "fbgemm_linear_int8_weight_fp32_activation",
         "fbgemm_linear_quantize_weight", "fbgemm_pack_gemm_matrix_fp16",
-        "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN", "range.out_"})
+        "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN", "kaiser_window",
+        "kaiser_window.beta", "kaiser_window.periodic", "range.out_", "_batch_norm_no_update"})
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&fall_back>>());
 }
 

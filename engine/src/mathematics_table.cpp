@@ -68,6 +68,13 @@
 namespace spyre::engine {
 namespace {
 
+/// Whether linalg.lstsq gives residuals depends on the ranks that it finds, but for the driver that never gives any.
+bool has_residuals(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
+  const c10::IValue& driver =
+      arguments[static_cast<std::size_t>(*op.schema().argumentIndexWithName("driver"))];
+  return driver.isString() && driver.toStringRef() != "gelsy";
+}
+
 #define SHAPES(op, rule) &shapes_by<at::_ops::op, &at::meta::rule>
 /// Operator, overload and rule of one name.
 #define STRUCTURED(name, ...) \
@@ -99,6 +106,7 @@ constexpr std::array kRows{
     STRUCTURED(_linalg_slogdet),
     STRUCTURED(triangular_solve),
     SchemaLibraryRow{.aten = "linalg_solve_triangular"},
+    SchemaLibraryRow{.aten = "linalg_lstsq", .faults = true, .on_host = &has_residuals},
     SchemaLibraryRow{.aten = "_cholesky_solve_helper"},
     SchemaLibraryRow{.aten = "geqrf"},
     SchemaLibraryRow{.aten = "ormqr"},

@@ -214,6 +214,11 @@ void blend(const Tensor& target, const Tensor& value, double momentum, double sc
   record_pointwise({words().affine, work, type}, operands, target);
 }
 
+/// CPU's results lie as this says, whatever the strides of the input.
+Tensor in_memory_format(const Tensor& input) {
+  return input.contiguous(input.suggest_memory_format());
+}
+
 struct Running {
   const Tensor *mean, *var;
 };
@@ -274,8 +279,9 @@ Three batch_norm(const Tensor& input, Optional weight, Optional bias, Optional r
                                                         running_var, training, momentum, eps);
   const std::vector<std::int64_t> shape = per_channel_shape(input);
   const Scale scale{viewed(weight, shape), viewed(bias, shape)};
-  return training ? batch_norm_in_training(input, *statistics, scale, running, momentum, eps)
-                  : batch_norm_in_evaluation(input, scale, running, eps);
+  const Tensor x = in_memory_format(input);
+  return training ? batch_norm_in_training(x, *statistics, scale, running, momentum, eps)
+                  : batch_norm_in_evaluation(x, scale, running, eps);
 }
 
 Three batch_norm_legit(const Tensor& input, Optional weight, Optional bias, Tensor& running_mean,

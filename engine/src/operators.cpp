@@ -21,6 +21,7 @@ const Registrations kOperators = [] {
   register_random(registrations);
   register_assembly(registrations);
   register_arrangement(registrations);
+  register_unique(registrations);
   register_schema_library(registrations);
   return registrations;
 }();

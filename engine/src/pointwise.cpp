@@ -64,9 +64,19 @@ bool alike(Operands operands) {
   return true;
 }
 
-/// Ops of which CPU refuses some calls with a second input below 0.
-bool refuses_negatives(const OpInfo& info) {
-  return info.name == "hardtanh" || info.name == "int_pow" || info.name == "softshrink";
+/// What CPU refuses of an op: this input below 0, of some only if that flag among the inputs is set.
+struct NegativeRule {
+  std::size_t input = 1;
+  std::optional<std::size_t> flag = {};
+};
+
+std::optional<NegativeRule> negative_rule(const OpInfo& info) {
+  if (info.name == "hardtanh" || info.name == "int_pow" || info.name == "softshrink")
+    return NegativeRule{};
+  // From the result of an activation in place nobody can tell where its input was negative.
+  if (info.name == "elu_backward") return NegativeRule{.input = 1, .flag = 4};
+  if (info.name == "leaky_relu_backward") return NegativeRule{.input = 2, .flag = 3};
+  return std::nullopt;
 }
 
 bool is_negative(const c10::Scalar& number) { return !number.isComplex() && number.toDouble() < 0; }
@@ -83,8 +93,10 @@ bool refused_by_cpu(const OpInfo& info, Operands operands) {
   if (info.name == "masked_fill")
     return !is_mask(1) ||
            (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
-  if (!refuses_negatives(info) || operands[1].promoting() != nullptr) return false;
-  return is_negative(operands[1].number()) &&
+  const std::optional<NegativeRule> rule = negative_rule(info);
+  if (!rule || operands[rule->input].promoting() != nullptr) return false;
+  return is_negative(operands[rule->input].number()) &&
+         (!rule->flag || operands[*rule->flag].number().toBool()) &&
          (info.name != "hardtanh" || operands[0].tensor().scalar_type() == c10::kByte);
 }
 
@@ -124,7 +136,10 @@ PointwiseOverload::PointwiseOverload(const c10::FunctionSchema& schema, std::spa
       selectors_.push_back(term);
       selects[term.argument] = true;
     }
-    if (refuses_negatives(op.info)) refuses_negatives_ = true;
+    if (const auto rule = negative_rule(op.info)) {
+      never_negative_ = rule->input;
+      if (rule->flag) selectors_.push_back({.argument = *rule->flag, .text = "1", .number = 1});
+    }
   }
   for (std::size_t i = 0; i < schema_.arguments().size(); ++i) {
     const c10::Argument& argument = schema_.arguments()[i];
@@ -147,10 +162,10 @@ std::uint64_t PointwiseOverload::selection(Arguments arguments) const {
   std::uint64_t bits = 0;
   for (const Term& term : selectors_)
     bits = bits << 1 | std::uint64_t{term.holds(arguments[term.argument])};
-  if (!refuses_negatives_) return bits;
-  const Argument& second = arguments[1];
+  if (!never_negative_) return bits;
+  const Argument& checked = arguments[*never_negative_];
   return bits << 1 |
-         std::uint64_t{second.kind == Argument::Kind::Number && is_negative(*second.number)};
+         std::uint64_t{checked.kind == Argument::Kind::Number && is_negative(*checked.number)};
 }
 
 std::vector<PointwiseOverload::Term> PointwiseOverload::terms_of(const OpInfo& info) const {

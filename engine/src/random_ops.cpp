@@ -77,6 +77,10 @@ void store_affine(const Tensor& x, double scale, double shift, const Tensor& sel
 }
 
 Tensor& uniform(Tensor& self, double from, double to, Generator generator) {
+  if (self.is_complex()) {
+    Tensor parts = at::view_as_real(self);
+    return uniform(parts, from, to, generator), self;
+  }
   const double limit = self.scalar_type() == c10::kDouble ? std::numeric_limits<double>::max()
                                                           : std::numeric_limits<float>::max();
   if (!takes_float(self) || !(from <= to && to - from <= limit))
@@ -87,6 +91,10 @@ Tensor& uniform(Tensor& self, double from, double to, Generator generator) {
 
 Tensor& normal(Tensor& self, double mean, double std, Generator generator) {
   TORCH_CHECK(std >= 0.0, "normal expects std >= 0.0, but found std ", std);
+  if (self.is_complex()) {  // whose two parts share the variance
+    Tensor parts = at::view_as_real(self);
+    return normal(parts, 0, std / std::sqrt(2), generator), self.add_(mean);
+  }
   if (!takes_float(self))
     return on_host<ATEN_OP(normal_)>::call(self, mean, std, kCpuDefault), self;
   const bool wide = self.scalar_type() == c10::kDouble;
@@ -260,14 +268,25 @@ void check_weights(const Tensor& weights) {
               "invalid multinomial distribution (sum of probabilities <= 0)");
 }
 
+/// With replacement: where uniform numbers lie among the sums of the weights.
+Tensor draw_and_put_back(const Tensor& weights, std::int64_t samples, Generator generator) {
+  const Tensor sums = weights.to(c10::kDouble).cumsum(-1);
+  c10::DimVector sizes(weights.sizes());
+  sizes.back() = samples;
+  Tensor numbers = at::empty(sizes, sums.options());
+  uniform(numbers, 0, 1, generator);
+  return at::searchsorted(sums.div(sums.narrow(-1, sums.size(-1) - 1, 1)), numbers,
+                          /*out_int32=*/false, /*right=*/true);
+}
+
 /// Without replacement: the largest of weight / exponential, as CPU's own kernel draws.
 Tensor multinomial(const Tensor& self, std::int64_t samples, bool replacement,
                    Generator generator) {
-  const bool drawn_at_once = samples == 1 || !replacement;
   if (!fits_float(self) || self.numel() == 0 || self.dim() < 1 || self.dim() > 2 || samples < 1 ||
-      samples > self.size(-1) || !drawn_at_once)
+      (!replacement && samples > self.size(-1)))
     return on_host<ATEN_OP(multinomial)>::call(self, samples, replacement, kCpuDefault);
   check_weights(self);
+  if (replacement && samples > 1) return draw_and_put_back(self, samples, generator);
   Tensor waits = at::empty_like(self);
   const Tensor keys = self.div(exponential(waits, 1, generator));
   return samples == 1 ? keys.argmax(-1, /*keepdim=*/true) : std::get<1>(keys.topk(samples));

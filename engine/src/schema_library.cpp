@@ -10,6 +10,7 @@
 #include "dense_outputs.h"
 #include "host_indices.h"
 #include "mask_fill.h"
+#include "mask_indices.h"
 #include "schema_arguments.h"
 #include "schema_shapes.h"
 #include "spyre/base/error.h"
@@ -89,12 +90,13 @@ void SchemaCall::run(Tensors operands, std::int64_t first, std::int64_t last) co
 
 /// An out= tensor becomes as large as its result; a tensor that is read, too, has to be.
 void fit_destination(const OperatorHandle& op, const SchemaArguments& call,
-                     const at::Tensor& tensor, c10::IntArrayRef sizes) {
+                     const at::Tensor& tensor, const ResultGeometry& result) {
+  const Dims sizes = dims_of(result.sizes);
   const bool is_out = op.schema().arguments().back().is_out();
   const auto is_same = [&](const at::Tensor& other) { return other.is_same(tensor); };
   if (is_out && std::ranges::count_if(call.tensors(), is_same) == 1)
-    at::native::resize_output(tensor, sizes);
-  else check_inplace_shape(tensor, dims_of(sizes));
+    resize_output(tensor, sizes, dims_of(result.strides));
+  else check_inplace_shape(tensor, sizes);
 }
 
 SchemaShapes& known_shapes() {
@@ -120,6 +122,9 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
  private:
   void serve(const OperatorHandle& op, Stack& stack) const;
   bool needs_host(const OperatorHandle& op, const Stack& stack) const;
+  std::shared_ptr<const ResultGeometries> results(const OperatorHandle& op,
+                                                  const SchemaArguments& call,
+                                                  const Stack& stack) const;
   std::vector<at::Tensor> written(const OperatorHandle& op, const SchemaArguments& call) const;
   void record(SchemaCall call, const std::vector<at::Tensor>& inputs,
               const std::vector<at::Tensor>& outputs) const;
@@ -127,12 +132,6 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
   SchemaLibraryRow row_;
   std::optional<OperatorHandle> out_;  // the form that fills given results, if there is one
 };
-
-bool is_mask(const c10::IValue& value) {
-  if (!value.isTensor() || !value.toTensor().defined()) return false;
-  const c10::ScalarType type = value.toTensor().scalar_type();
-  return type == c10::ScalarType::Bool || type == c10::ScalarType::Byte;
-}
 
 /// Whether CPU's kernel refuses or warns under torch.use_deterministic_algorithms(): that is heard at the call.
 bool is_nondeterministic(const OperatorHandle& op) {
@@ -152,13 +151,19 @@ bool waits_for_a_check(const OperatorHandle& op, const Stack& stack) {
 bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stack) const {
   if (waits_for_a_check(op, stack)) return true;
   if (at::globalContext().deterministicAlgorithms() && is_nondeterministic(op)) return true;
-  if (!row_.masks_on_host) return false;
-  for (std::size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
-    if (!stack[i].isList()) continue;
-    for (const c10::IValue& element : stack[i].toListRef())
-      if (is_mask(element)) return true;
-  }
-  return false;
+  return row_.on_host != nullptr &&
+         row_.on_host(op, torch::jit::last(stack, op.schema().arguments().size()));
+}
+
+std::shared_ptr<const ResultGeometries> SchemaLibraryKernel::results(const OperatorHandle& op,
+                                                                     const SchemaArguments& call,
+                                                                     const Stack& stack) const {
+  auto known = known_shapes().results(op, call, row_.shapes);
+  if (row_.count == nullptr) return known;
+  ResultGeometries counted = *known;
+  const std::int64_t count = row_.count(torch::jit::last(stack, op.schema().arguments().size()));
+  for (ResultGeometry& result : counted) result.lengthen(count);
+  return std::make_shared<const ResultGeometries>(std::move(counted));
 }
 
 bool fits_device(const SchemaArguments& call, const ResultGeometries& results) {
@@ -223,11 +228,13 @@ bool resolve_operands(const OperatorHandle& op, Stack& stack) {
 }
 
 void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) const {
-  if (row_.masks_on_host && fill_by_mask(op, stack)) return;
-  if (needs_host(op, stack) || !resolve_operands(op, stack)) return fall_back(op, &stack);
+  if (row_.takes_masks && fill_by_mask(op, stack)) return;
+  const bool served = !needs_host(op, stack) && resolve_operands(op, stack) &&
+                      (!row_.takes_masks || indices_for_masks(op, stack));
+  if (!served) return fall_back(op, &stack);
   if (row_.faults) check_host_indices(op, stack);
   const SchemaArguments call = SchemaArguments::take_apart(op, stack);
-  const auto results = known_shapes().results(op, call, row_.shapes);
+  const auto results = this->results(op, call, stack);
   if (!fits_device(call, *results)) return fall_back(op, &stack);
   const std::vector<at::Tensor> in_place = written(op, call);
   torch::jit::drop(stack, op.schema().arguments().size());
@@ -236,7 +243,7 @@ void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) const {
   std::vector<at::Tensor> outputs = in_place;
   if (recorded.in_place) {
     for (std::size_t i = 0; i < in_place.size(); ++i)
-      fit_destination(op, call, in_place[i], (*results)[i].sizes);
+      fit_destination(op, call, in_place[i], (*results)[i]);
     for (const at::Tensor& t : in_place) stack.emplace_back(t);
   } else {
     for (const ResultGeometry& r : *results) {

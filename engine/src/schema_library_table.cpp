@@ -66,6 +66,7 @@
 #include <vector>
 
 #include "schema_rules.h"
+#include "selection.h"
 #include "spyre/engine/schema_library.h"
 
 namespace spyre::engine {
@@ -90,6 +91,22 @@ void shapes_of_argument(const c10::OperatorHandle& op, torch::jit::Stack& stack)
   const at::Tensor like = torch::jit::peek(stack, number, count).toTensor();
   torch::jit::drop(stack, count);
   torch::jit::push(stack, at::empty_like(like, at::MemoryFormat::Contiguous));
+}
+
+/// An out= tensor of so many elements keeps its shape.
+void shapes_of_logspace(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const std::size_t count = op.schema().arguments().size();
+  const at::Tensor out = torch::jit::peek(stack, count - 1, count).toTensor();
+  const std::int64_t steps = torch::jit::peek(stack, 2, count).toInt();
+  const std::array<std::int64_t, 1> sizes{steps};
+  const at::Tensor result =
+      at::empty(out.numel() == steps ? out.sizes() : c10::IntArrayRef(sizes), out.options());
+  torch::jit::drop(stack, count);
+  torch::jit::push(stack, result);
+}
+
+bool has_sparse_gradient(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
+  return arguments[static_cast<std::size_t>(*op.schema().argumentIndexWithName("sparse"))].toBool();
 }
 
 #define SHAPES(op, rule) &shapes_by<at::_ops::op, &at::meta::rule>
@@ -122,11 +139,11 @@ constexpr std::array kRows{
                      .shapes = SHAPES(scatter_reduce_two, scatter_reduce)},
     SchemaLibraryRow{.aten = "index.Tensor",
                      .faults = true,
-                     .masks_on_host = true,
+                     .takes_masks = true,
                      .shapes = SHAPES(index_Tensor, index)},
     SchemaLibraryRow{.aten = "_index_put_impl_",
                      .faults = true,
-                     .masks_on_host = true,
+                     .takes_masks = true,
                      .shapes = &shapes_of_index_put},
     STRUCTURED(index_add, .faults = true),
     STRUCTURED(index_copy, .faults = true),
@@ -134,8 +151,25 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "index_fill_.int_Scalar", .faults = true},
     SchemaLibraryRow{.aten = "index_fill_.int_Tensor", .faults = true},
     SchemaLibraryRow{.aten = "embedding_dense_backward", .faults = true},
+    SchemaLibraryRow{.aten = "embedding_renorm_", .faults = true},
+    SchemaLibraryRow{.aten = "_embedding_bag", .faults = true},
+    SchemaLibraryRow{.aten = "_embedding_bag_forward_only", .faults = true},
+    SchemaLibraryRow{
+        .aten = "_embedding_bag_backward", .faults = true, .on_host = &has_sparse_gradient},
+    SchemaLibraryRow{.aten = "_embedding_bag_per_sample_weights_backward", .faults = true},
+    SchemaLibraryRow{.aten = "masked_scatter_", .faults = true},
     SchemaLibraryRow{.aten = "searchsorted.Tensor"},
+    SchemaLibraryRow{.aten = "searchsorted.Scalar"},
     SchemaLibraryRow{.aten = "bucketize.Tensor"},
+    // Results as long as the data say.
+    SchemaLibraryRow{.aten = "nonzero", .count = &count_nonzero, .shapes = &shapes_of_nonzero},
+    SchemaLibraryRow{
+        .aten = "masked_select", .count = &count_masked_select, .shapes = &shapes_of_masked_select},
+    SchemaLibraryRow{.aten = "repeat_interleave.Tensor",
+                     .faults = true,
+                     .count = &count_repeats,
+                     .shapes = &shapes_of_repeats},
+    SchemaLibraryRow{.aten = "bincount", .count = &count_bins, .shapes = &shapes_of_bincount},
     // Losses over class indices.
     STRUCTURED(_ctc_loss),
     SchemaLibraryRow{.aten = "_ctc_loss_backward", .shapes = &shapes_of_argument<1>},
@@ -234,6 +268,7 @@ constexpr std::array kRows{
     SYMBOLIC(_upsample_bicubic2d_aa_backward),
     SchemaLibraryRow{.aten = "grid_sampler_3d", .batch_rank = 5},
     SchemaLibraryRow{.aten = "grid_sampler_3d_backward"},
+    SchemaLibraryRow{.aten = "logspace.out", .shapes = &shapes_of_logspace},
     // Complex numbers, which the op table does not have.
     SchemaLibraryRow{.aten = "complex"},
     SchemaLibraryRow{.aten = "polar"},

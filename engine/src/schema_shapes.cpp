@@ -150,14 +150,21 @@ ResultGeometries run_on_cpu(const c10::OperatorHandle& op, const SchemaArguments
   return geometries_of(stack);
 }
 
+/// Of an index, not of a dimension or a shape.
+bool speaks_of_a_value(const c10::IndexError& error) {
+  const std::string_view text = error.what_without_backtrace();
+  const auto says = [&](std::string_view part) { return text.find(part) != text.npos; };
+  return says("out of bounds") || says("out of range in self") || says("tried to access index");
+}
+
 /// Zeros are valid indices unless nothing can be indexed, and a matrix of them has no inverse; those complaints belong to
 /// the run. Nothing is what a call that complained so gives. A call with one tensor has no indices.
 std::optional<ResultGeometries> try_on_cpu(const c10::OperatorHandle& op,
                                            const SchemaArguments& call) {
   try {
     return run_on_cpu(op, call);
-  } catch (const c10::IndexError&) {
-    if (call.tensors().size() == 1) throw;
+  } catch (const c10::IndexError& error) {
+    if (call.tensors().size() == 1 || !speaks_of_a_value(error)) throw;
   } catch (const c10::LinAlgError&) {}  // NOLINT(bugprone-empty-catch): see above
   return std::nullopt;
 }
@@ -191,6 +198,16 @@ ResultGeometries find_geometries(const c10::OperatorHandle& op, const SchemaArgu
 }
 
 }  // namespace
+
+void ResultGeometry::lengthen(std::int64_t count) {
+  const bool innermost = sizes.size() > 1 && strides.front() == 1;
+  sizes.front() = innermost ? 1 : count;
+  strides = c10::contiguous_strides(sizes);
+  if (!innermost) return;
+  for (std::int64_t& stride : strides) stride *= std::max<std::int64_t>(count, 1);
+  sizes.front() = count;
+  strides.front() = 1;
+}
 
 void shapes_of_elements(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   const auto& schema = op.schema().arguments();

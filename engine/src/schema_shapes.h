@@ -19,6 +19,9 @@ struct ResultGeometry {
   bool defined = true;
   c10::DimVector sizes, strides;
   c10::ScalarType type{};
+
+  /// Of a dense tensor: as long as `count` along dimension 0, which stays the outermost or the innermost in memory.
+  void lengthen(std::int64_t count);
 };
 using ResultGeometries = std::vector<ResultGeometry>;
 

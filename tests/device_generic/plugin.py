@@ -104,6 +104,13 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     items[:] = [i for i in chosen if test_key(i.nodeid) in wanted - known]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """A fault that no sync has raised yet is of this test, not of the next."""
+    if os.environ[DEVICE] != "cpu":
+        importlib.import_module("torch").accelerator.synchronize()
+
+
 def pytest_runtest_logstart(nodeid: str) -> None:
     tell(test_key(nodeid), "started")
 

@@ -166,3 +166,10 @@ def test_dropout(dtype: torch.dtype) -> None:
     assert torch.nn.functional.dropout(x, 0.25, training=False) is not None
     out, mask = torch.native_dropout(x.detach(), 0.5, True)
     assert torch.equal(out.cpu() != 0, mask.cpu())
+
+
+@pytest.mark.parametrize("arguments", [(7,), (8, True), (8, False, 3.0), (0,), (1,)], ids=str)
+def test_a_window_that_pytorch_computes_on_its_own_devices(arguments: tuple[object, ...]) -> None:
+    window = torch.kaiser_window(*arguments, device="spyre")
+    assert window.device.type == "spyre"
+    assert torch.equal(window.cpu(), torch.kaiser_window(*arguments))

@@ -71,6 +71,25 @@ READING: dict[str, Call] = {
     "histc": lambda x: x.histc(5, -4, 4),
     "searchsorted": lambda x: torch.searchsorted(x.sort(1).values.contiguous(), x.contiguous()),
     "trace": torch.trace,
+    "nonzero": lambda x: x.relu().nonzero(),
+    "nonzero of each dimension": lambda x: torch.nonzero(x > 1, as_tuple=True),
+    "masked_select": lambda x: x.masked_select(x[:, :1] > 0),
+    "a mask": lambda x: x[x > 0],
+    "a mask of rows": lambda x: x[x[:, 0] > 0, 1:3],
+    "a mask between": lambda x: x[None][:, (x > 0)],
+    "a mask beside an index": lambda x: x[x[:, 0] > -9, torch.arange(5, device=x.device)],
+    "nothing selected": lambda x: (x[x > 99], x.masked_select(x > 99), (x > 99).nonzero()),
+    "repeat_interleave": lambda x: x.repeat_interleave(torch.arange(5, device=x.device), 0),
+    "bincount": lambda x: torch.bincount((x.abs() * 2).int().flatten(), minlength=5),
+    "bincount with weights": lambda x: torch.bincount(x[0].abs().long(), weights=x[1]),
+    "unique": lambda x: torch.unique(x.round(), return_inverse=True, return_counts=True),
+    "unique values": lambda x: torch.unique(x.round()),
+    "unique of one": lambda x: torch.unique(x[0, 0], return_counts=True),
+    "unique rows": lambda x: torch.unique(x[ROWS.to(x.device)].round(), dim=0, return_inverse=True, return_counts=True),
+    "unique columns": lambda x: torch.unique(x[:2].sign(), dim=1, return_counts=True),
+    "runs": lambda x: torch.unique_consecutive(x.sign(), return_inverse=True, return_counts=True),
+    "runs of columns": lambda x: torch.unique_consecutive(x[:1].sign(), dim=-1, return_inverse=True),
+    "searchsorted of a number": lambda x: torch.searchsorted(x[0].sort().values, 0.5),
     "addr": lambda x: torch.addr(x, x[:, 0], x[0]),
 }
 
@@ -82,6 +101,10 @@ WRITING: dict[str, Call] = {
     "index_add": lambda x: x.index_add_(0, ROWS.to(x.device), x[:4].clone(), alpha=2),
     "index_copy": lambda x: x.index_copy_(0, DISTINCT.to(x.device), x[:3].clone()),
     "index_fill": lambda x: x.index_fill_(1, DISTINCT.to(x.device), 7),
+    "masked_scatter": lambda x: x.masked_scatter_(x[:, :1] > 0, torch.arange(35.0, device=x.device)),
+    "embedding_renorm": lambda x: F.embedding(ROWS.to(x.device), x, max_norm=1.0),
+    "index_put by a mask": lambda x: x.index_put_((x > 0,), torch.arange(1.0, device=x.device) + 2, accumulate=True),
+    "setitem by a mask of rows": lambda x: x.__setitem__((x[:, 0] > 0, slice(2, 4)), x[0, 2:4] + 1),
     "index_put": lambda x: x.index_put_((ROWS.to(x.device),), x[:4].clone() * 0 + 3),
     "index_put adding": lambda x: x.index_put_((ROWS.to(x.device),), torch.ones_like(x[:4]), accumulate=True),
     "setitem": lambda x: x.__setitem__((DISTINCT.to(x.device), slice(1, 4)), 9.0),
@@ -147,6 +170,18 @@ OTHERS: dict[str, Call] = {
     "multi_margin_loss": lambda x: F.multi_margin_loss(x, LABELS.to(x.device)),
     "multilabel_margin_loss": lambda x: F.multilabel_margin_loss(x, indices((5, 7), 7).to(x.device)),
     "embedding": lambda x: F.embedding(ROWS.to(x.device), x),
+    **{
+        f"embedding_bag, {mode}": lambda x, mode=mode: F.embedding_bag(
+            ROWS.to(x.device), x, torch.tensor([0, 1, 1], device=x.device), mode=mode
+        )
+        for mode in ("sum", "mean", "max")
+    },
+    "embedding_bag without gradients": lambda x: F.embedding_bag(COLUMNS.to(x.device) % 5, x.detach()),
+    "embedding_bag, weighted": lambda x: F.embedding_bag(
+        COLUMNS.to(x.device) % 5, x.detach(), mode="sum", per_sample_weights=x[:, :3].clone()
+    ),
+    "logspace": lambda x: torch.logspace(-1, 2, 7, device=x.device) + 0 * x.sum(),
+    "masked_select": lambda x: x.masked_select(x[:, :1] > 0),
     "mode": lambda x: x.round().mode(1),
     "unfold": lambda x: x.unfold(1, 3, 2),
     "fold": lambda x: F.fold(x.flatten()[:32].view(1, 8, 4), (3, 3), 2),
@@ -174,6 +209,28 @@ def test_reading(name: str, layout: str) -> None:
         "sliced": sample((10, 14), torch.float32)[::2, ::2],
     }[layout]
     compare_with_cpu(READING[name], x, strides=False, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    "name", ["nonzero", "masked_select", "a mask of rows", "unique rows", "unique columns", "runs"]
+)
+def test_selections_lie_as_on_cpu(name: str) -> None:
+    compare_with_cpu(READING[name], X, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x[:0].index_select(1, torch.zeros(1, 1, dtype=torch.int64, device=x.device)),
+        lambda x: torch.argsort(x[:0], dim=2, out=torch.empty(0, dtype=torch.int64, device=x.device)),
+    ],
+)
+def test_refusals_of_empty_tensors(call: Call) -> None:
+    same_error(call, X, text=False)
+
+
+def test_new_room_lies_as_on_cpu() -> None:
+    compare_with_cpu(lambda x, o: torch.i0(x, out=o), X.t(), torch.empty(0), **CLOSE)
 
 
 @pytest.mark.parametrize("name", WRITING)
@@ -222,8 +279,39 @@ def test_empty_and_scalar() -> None:
     compare_with_cpu(lambda x, i: x.index_select(0, i), X, torch.empty(0, dtype=torch.int64))
 
 
-def test_the_host_serves_masks_only() -> None:
-    compare_with_cpu(lambda x: x[x > 0], X, host=["aten::index.Tensor"])
+def test_a_mask_is_counted_and_stays_on_the_device() -> None:
+    x = X.to("spyre")
+    torch.spyre.synchronize()
+    torch.spyre.reset_stats()
+    kept = x[x > 0]
+    counted = torch.spyre.stats()
+    assert not counted["fallbacks"]
+    assert sum(counted["flushes"].values()) == 1  # for the count
+    assert torch.equal(kept.cpu(), X[X > 0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x[x[:, :3] > 0],
+        lambda x: x[x > 0, 1],
+        lambda x: x.masked_select(x[:, :3] > 0),
+        lambda x: x.masked_select(x.long()),
+        lambda x: x[0].long().repeat_interleave(x[0].long()),
+        lambda x: torch.bincount(x[0].long()),
+        lambda x: torch.bincount(x.abs().long()),
+        lambda x: torch.bincount(x[0].abs().long(), minlength=-1),
+        lambda x: x.masked_scatter_(x > -9, x[0]),
+        lambda x: F.embedding_bag(torch.tensor([9], device=x.device), x, torch.tensor([0], device=x.device)),
+        lambda x: F.embedding_bag(ROWS.to(x.device), x, torch.tensor([1], device=x.device)),
+        lambda x: torch.logspace(0, 1, -1, device=x.device),
+        lambda x: torch.unique(x, dim=2),
+        lambda x: torch.unique_consecutive(x, dim=-3),
+        lambda x: torch.unique(torch.complex(x, x)),
+    ],
+)
+def test_refused_selections(call: Call) -> None:
+    same_error(call, X.clone(), text=False)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ SQUARES: dict[str, Call] = {
     "the older cholesky": lambda x: torch.cholesky(positive(x)),
     "inverse of a factored matrix": lambda x: torch.cholesky_inverse(torch.cholesky(positive(x))),
     "solved from a factor": lambda x: torch.cholesky_solve(x[:, :2], torch.cholesky(positive(x))),
+    "least squares": lambda x: torch.linalg.lstsq(x, x[:, :2]).solution,
     "the older triangles": lambda x: torch.triangular_solve(x[:, :2], x),
 }
 

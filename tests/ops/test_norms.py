@@ -81,6 +81,7 @@ def test_batch_norm(training: bool, shape: tuple[int, ...]) -> None:
         t, mean.clone().to(t.device), var.clone().to(t.device), w, b, training
     )
     compare_gradients(plain, x, w, b, **GRADIENT)
+    compare_with_cpu(plain, x.transpose(0, -1).contiguous().transpose(0, -1), w, b, **CLOSE[torch.float32])
 
 
 @pytest.mark.parametrize("parameters", [None, torch.float32], ids=["one type", "float32 parameters"])

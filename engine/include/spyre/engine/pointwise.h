@@ -83,9 +83,9 @@ class PointwiseOverload {
   std::vector<Row> rows_;
   std::vector<Term> selectors_;  // of all rows, in order
   std::vector<ArgumentRole> arguments_;
-  bool refuses_negatives_ = false;    // some row does, for its second input
-  ResultLayout layout_;               // that CPU's result has
-  std::optional<std::size_t> alpha_;  // position of an `alpha` argument, which does not promote
+  std::optional<std::size_t> never_negative_;  // a number that CPU refuses below 0, in some calls
+  ResultLayout layout_;                        // that CPU's result has
+  std::optional<std::size_t> alpha_;  // position of an `alpha` argument: it does not promote
 };
 
 /// Registers every overload that the op table names, with its in-place and out forms.

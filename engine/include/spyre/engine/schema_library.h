@@ -16,6 +16,10 @@ namespace spyre::engine {
 
 /// Replaces a call on meta tensors by its results, in C++.
 using ShapeRule = void (*)(const c10::OperatorHandle& op, torch::jit::Stack& stack);
+/// How many elements the data select: waits for them. Raises CPU's errors for data that select nothing valid.
+using CountRule = std::int64_t (*)(c10::ArrayRef<c10::IValue> arguments);
+/// True if CPU has to serve these arguments.
+using HostRule = bool (*)(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments);
 
 /// One operator of the library tier, with its in-place and out forms.
 struct SchemaLibraryRow {
@@ -23,9 +27,11 @@ struct SchemaLibraryRow {
   /// Along dimension 0 the work is independent, for operands of this rank (0: never split). The pieces depend on
   /// the shapes alone.
   std::uint8_t batch_rank = 0;
-  bool faults = false;  // checks indices at run time: runs even if nobody reads the result
-  /// Index tensors of these types make the result's shape depend on data: the call goes to the host.
-  bool masks_on_host = false;
+  bool faults = false;       // checks indices at run time: runs even if nobody reads the result
+  bool takes_masks = false;  // among index tensors: they become the places of their ones
+  /// If data decide how many elements the result has along dimension 0.
+  CountRule count = nullptr;
+  HostRule on_host = nullptr;
   /// Of the functional form. PyTorch has such a rule for many operators, but its dispatcher prefers one in Python, whose
   /// first call imports hundreds of modules: seconds, once a process.
   ShapeRule shapes = nullptr;
