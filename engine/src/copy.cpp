@@ -247,6 +247,14 @@ at::Tensor host_copy(const at::Tensor& tensor) {
   return host;
 }
 
+std::int64_t read_count(const at::Tensor& count) {
+  std::int64_t value = 0;
+  lazy_device(count).download(current_stream(count.device()), buffer_of(count), offset_of(count),
+                              reinterpret_cast<std::byte*>(&value), Bytes{sizeof value},
+                              lazy::FlushReason::DataDependent);
+  return value;
+}
+
 void copy_bytes(c10::Device device, lazy::Buffer& source, lazy::Buffer& target, Bytes length) {
   const std::int64_t count = static_cast<std::int64_t>(length.count), stride = 1;
   const lazy::Input input =

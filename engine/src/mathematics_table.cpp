@@ -106,7 +106,7 @@ constexpr std::array kRows{
     STRUCTURED(_linalg_slogdet),
     STRUCTURED(triangular_solve),
     SchemaLibraryRow{.aten = "linalg_solve_triangular"},
-    SchemaLibraryRow{.aten = "linalg_lstsq", .faults = true, .on_host = &has_residuals},
+    SchemaLibraryRow{.aten = "linalg_lstsq.out", .faults = true, .on_host = &has_residuals},
     SchemaLibraryRow{.aten = "_cholesky_solve_helper"},
     SchemaLibraryRow{.aten = "geqrf"},
     SchemaLibraryRow{.aten = "ormqr"},

@@ -286,8 +286,9 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
   if (!multipliable(batch1, batch2, 3) ||
       !summable(self, batch1, {batch1.size(1), batch2.size(2)}, beta, alpha))
     return as_library<ATEN_OP(addbmm)>::call(self, batch1, batch2, beta, alpha);
-  const Tensor a = batch1.permute({1, 0, 2}).reshape({batch1.size(1), -1});
-  const Tensor b = batch2.reshape({-1, batch2.size(2)});
+  const std::int64_t inner = batch1.size(0) * batch1.size(2);
+  const Tensor a = batch1.permute({1, 0, 2}).reshape({batch1.size(1), inner});
+  const Tensor b = batch2.reshape({inner, batch2.size(2)});
   return scaled_sum(self, matrix_product(a, b, sum_type(self.scalar_type())), beta, alpha);
 }
 

@@ -122,6 +122,8 @@ class SchemaLibraryKernel final : public c10::OperatorKernel {
  private:
   void serve(const OperatorHandle& op, Stack& stack) const;
   bool needs_host(const OperatorHandle& op, const Stack& stack) const;
+  /// Gives the arguments a form that can be recorded. False if CPU has to serve them.
+  bool prepare(const OperatorHandle& op, Stack& stack) const;
   std::shared_ptr<const ResultGeometries> results(const OperatorHandle& op,
                                                   const SchemaArguments& call,
                                                   const Stack& stack) const;
@@ -227,11 +229,14 @@ bool resolve_operands(const OperatorHandle& op, Stack& stack) {
   return resolved;
 }
 
+bool SchemaLibraryKernel::prepare(const OperatorHandle& op, Stack& stack) const {
+  return !needs_host(op, stack) && resolve_operands(op, stack) &&
+         (!row_.takes_masks || indices_for_masks(op, stack));
+}
+
 void SchemaLibraryKernel::serve(const OperatorHandle& op, Stack& stack) const {
   if (row_.takes_masks && fill_by_mask(op, stack)) return;
-  const bool served = !needs_host(op, stack) && resolve_operands(op, stack) &&
-                      (!row_.takes_masks || indices_for_masks(op, stack));
-  if (!served) return fall_back(op, &stack);
+  if (!prepare(op, stack)) return fall_back(op, &stack);
   if (row_.faults) check_host_indices(op, stack);
   const SchemaArguments call = SchemaArguments::take_apart(op, stack);
   const auto results = this->results(op, call, stack);
@@ -296,6 +301,10 @@ void register_schema_library(Registrations& registrations) {
   for (const SchemaLibraryRow& row : schema_library_rows()) {
     const Forms forms = forms_of(row.aten);
     registrations.add_boxed<SchemaLibraryKernel>(*forms.functional, row, forms.out);
+    if (row.count != nullptr) {
+      registrations.add_derived(forms);
+      continue;
+    }
     if (forms.in_place)
       registrations.add_boxed<SchemaLibraryKernel>(*forms.in_place, row, std::nullopt);
     SchemaLibraryRow given_results = row;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "spyre/engine/copy.h"
+
 namespace spyre::engine {
 namespace {
 
@@ -27,13 +29,6 @@ c10::ArrayRef<c10::IValue> arguments_of(const c10::OperatorHandle& op,
   return torch::jit::last(stack, op.schema().arguments().size());
 }
 
-/// The extremes of a tensor that is not empty, in one wait.
-std::pair<std::int64_t, std::int64_t> extremes(const Tensor& tensor) {
-  const auto [low, high] = at::aminmax(tensor);
-  const Tensor both = at::stack({low, high}).to(at::kLong).cpu();
-  return {both[0].item<std::int64_t>(), both[1].item<std::int64_t>()};
-}
-
 constexpr const char* kNotOurs = "CPU's kernel has the say";
 
 }  // namespace
@@ -45,7 +40,7 @@ void shapes_of_nonzero(const c10::OperatorHandle& op, torch::jit::Stack& stack) 
 
 std::int64_t count_nonzero(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor& self = arguments[0].toTensor();
-  return self.numel() == 0 ? 0 : at::ne(self, 0).sum().item<std::int64_t>();
+  return self.numel() == 0 ? 0 : read_count(at::ne(self, 0).sum());
 }
 
 void shapes_of_masked_select(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
@@ -61,7 +56,7 @@ std::int64_t count_masked_select(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor &self = arguments[0].toTensor(), &mask = arguments[1].toTensor();
   const auto sizes = at::infer_size(self.sizes(), mask.sizes());
   const std::int64_t all = c10::multiply_integers(sizes);
-  return all == 0 ? 0 : mask.sum().item<std::int64_t>() * (all / mask.numel());
+  return all == 0 ? 0 : read_count(mask.sum()) * (all / mask.numel());
 }
 
 void shapes_of_repeats(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
@@ -73,10 +68,9 @@ void shapes_of_repeats(const c10::OperatorHandle& op, torch::jit::Stack& stack) 
 std::int64_t count_repeats(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor& repeats = arguments[0].toTensor();
   if (repeats.numel() == 0) return 0;
-  if (!arguments[1].isNone()) return arguments[1].toInt();
-  const Tensor both = at::stack({repeats.sum(), repeats.min().to(at::kLong)}).cpu();
-  TORCH_CHECK(both[1].item<std::int64_t>() >= 0, "repeats can not be negative");
-  return both[0].item<std::int64_t>();
+  const Tensor sum = repeats.sum(), low = repeats.min().to(at::kLong);
+  TORCH_CHECK(read_count(low) >= 0, "repeats can not be negative");
+  return read_count(sum);
 }
 
 void shapes_of_bincount(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
@@ -96,9 +90,9 @@ std::int64_t count_bins(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor& self = arguments[0].toTensor();
   const std::int64_t least = arguments[2].toInt();
   if (self.numel() == 0) return least;
-  const auto [low, high] = extremes(self);
-  TORCH_CHECK(low >= 0, "bincount only supports 1-d non-negative integral inputs.");
-  return std::max(high + 1, least);
+  const Tensor low = self.min().to(at::kLong), high = self.max().to(at::kLong);
+  TORCH_CHECK(read_count(low) >= 0, "bincount only supports 1-d non-negative integral inputs.");
+  return std::max(read_count(high) + 1, least);
 }
 
 }  // namespace spyre::engine

@@ -162,7 +162,11 @@ void check_same_device(TensorRefs tensors, c10::Device device) {
 void resize_output(const at::Tensor& out, const Dims& sizes, const Dims& strides) {
   if (out.sizes() == as_array(sizes)) return;
   at::native::resize_output(out, as_array(sizes));
-  if (out.strides() != as_array(strides)) out.as_strided_(as_array(sizes), as_array(strides));
+  if (out.strides() == as_array(strides)) return;
+  std::int64_t reach = out.numel() == 0 ? 0 : 1;  // more than elements, where strides leave gaps
+  for (std::size_t d = 0; d < sizes.size() && reach != 0; ++d) reach += (sizes[d] - 1) * strides[d];
+  if (reach > out.numel()) out.resize_({reach});
+  out.as_strided_(as_array(sizes), as_array(strides));
 }
 
 void check_inplace_shape(const at::TensorBase& self, const Dims& sizes) {

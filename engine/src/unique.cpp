@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "spyre/engine/copy.h"
 #include "spyre/engine/fallback.h"
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
@@ -99,7 +100,7 @@ Three find(Unique op, const Tensor& self) {
   if (count.numel() != 0) counts = at::empty({most}, integers);
   const Tensor found = at::empty({1}, integers), plain = self.resolve_conj().resolve_neg();
   record_library(op, {&plain}, {&values, &places, &counts, &found});
-  const std::int64_t length = found.item<std::int64_t>();
+  const std::int64_t length = read_count(found);
   if (counts.numel() != 0) counts = counts.narrow(0, 0, length).clone();
   return {values.narrow(op.dim.value_or(0), 0, length).clone(), places, counts};
 }

@@ -19,6 +19,8 @@ from torch.testing._internal.common_device_type import (
 )
 
 class TestThings(TestCase):
+    def setUp(self):
+        super(TestThings, self).setUp()
     @dtypes(torch.float32)
     def test_good(self, device, dtype):
         self.assertEqual(torch.ones(2, device=device, dtype=dtype).sum(), 2)

@@ -94,17 +94,19 @@ MAKERS: dict[str, Maker] = {
 }
 
 
-def a_value(kind: str, random: Random, device: str) -> Any:
+def a_value(kind: str, random: Random, device: str, makers: dict[str, Maker]) -> Any:
     if kind.startswith("Optional["):
-        return None if random.random() < 0.4 else a_value(kind[9:-1], random, device)
+        return None if random.random() < 0.4 else a_value(kind[9:-1], random, device, makers)
     if kind.startswith("List["):
-        return [a_value(kind[5:-1], random, device) for _ in range(random.choice([0, 1, 2, 2, 3, 4]))]
+        return [a_value(kind[5:-1], random, device, makers) for _ in range(random.choice([0, 1, 2, 2, 3, 4]))]
     if random.random() < 0.01:
         return random.choice([None, "what", [], 3])
-    return MAKERS[kind](random, device)
+    return makers[kind](random, device)
 
 
-def arguments(name: str, random: Random, device: str) -> tuple[list[Any], dict[str, Any]]:
+def arguments(
+    name: str, random: Random, device: str, makers: dict[str, Maker] = MAKERS
+) -> tuple[list[Any], dict[str, Any]]:
     """Defaults are left alone half of the time; the first tensor is as good as any."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
@@ -113,7 +115,7 @@ def arguments(name: str, random: Random, device: str) -> tuple[list[Any], dict[s
             if not a.kwarg_only:
                 positional.append(a.default_value)
             continue
-        value = a_value(spelled(a), random, device)
+        value = a_value(spelled(a), random, device, makers)
         if a.kwarg_only:
             keywords[a.name] = value
         else:

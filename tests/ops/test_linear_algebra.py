@@ -120,3 +120,16 @@ def test_indices_that_the_host_holds_are_checked_at_the_call() -> None:
     with pytest.raises(IndexError, match="index -4 is out of bounds for dimension 0 with size 3"):
         x[torch.tensor([-4])] = 1.0
     assert x.sum().item() == 12
+
+
+def test_least_squares_of_a_tall_matrix() -> None:
+    close = {"rtol": 1e-3, "atol": 1e-4}
+    right = TALL[:, :2].clone()
+    compare_with_cpu(torch.linalg.lstsq, TALL, right, **close)
+    compare_with_cpu(
+        lambda a, b, x, r, k, s: torch.linalg.lstsq(a, b, out=(x, r, k, s)),
+        *(TALL, right, torch.empty(0), torch.empty(0), torch.empty(0, dtype=torch.int64), torch.empty(0)),
+        **close,
+    )
+    ranks_decide = lambda a, b: torch.linalg.lstsq(a, b, driver="gelsd")  # noqa: E731
+    compare_with_cpu(ranks_decide, TALL, right, host=["aten::linalg_lstsq.out"], **close)

@@ -206,3 +206,15 @@ def test_training_step_stays_on_the_device() -> None:
     losses, on_host = fallbacks_of(lambda: [step() for _ in range(5)])
     assert on_host == {}
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 0, 4), (3, 2, 5, 0), (3, 0, 5, 4), (0, 2, 5, 4)], ids=str)
+def test_sums_of_products_without_elements(sizes: tuple[int, int, int, int]) -> None:
+    batch, rows, inner, columns = sizes
+    for beta in (1, 0):
+        compare_with_cpu(
+            lambda t, a, b, beta=beta: torch.addbmm(t, a, b, beta=beta),
+            torch.ones(rows, columns),
+            torch.ones(batch, rows, inner),
+            torch.ones(batch, inner, columns),
+        )

@@ -51,10 +51,11 @@ def test_results_live_on_the_device():
 
 def test_calls_are_counted_and_priced(stats):
     x = torch.rand(1000, device="spyre")
-    torch.unique_consecutive(x)
-    torch.unique_consecutive(x)
+    lengths = torch.full((10,), 100, device="spyre")
+    torch.segment_reduce(x, "sum", lengths=lengths)
+    torch.segment_reduce(x, "sum", lengths=lengths)
     counted = stats()
-    assert counted["fallbacks"] == {"aten::unique_consecutive": 2}
+    assert counted["fallbacks"] == {"aten::segment_reduce": 2}
     assert counted["bytes_d2h"] >= 8000
 
 
@@ -62,7 +63,8 @@ def test_in_place_and_through_a_view(stats):
     x = torch.rand(4, 4) + 1
     y = x.to("spyre")
     for z in (x, y):
-        z.t()[1:].masked_scatter_(z.t()[1:] > 1.5, torch.arange(12.0, device=z.device))
+        deep = z.t()[1:][(None,) * 11]  # deeper than the device's tensors
+        deep.masked_scatter_(deep > 1.5, torch.arange(12.0, device=z.device))
     assert_close(y.cpu(), x)
     assert stats()["fallbacks"]
 
@@ -78,6 +80,10 @@ def test_out_is_written_resized_and_returned(stats):
     values, indices = torch.empty(0, device="spyre"), torch.empty(0, dtype=torch.int64, device="spyre")
     torch.median(x, 0, out=(values, indices))
     assert values.item() == x.cpu().median().item()
+    solution = [torch.empty(0, device="spyre") for _ in range(2)]
+    solution += [torch.empty(0, dtype=torch.int64, device="spyre"), torch.empty(0, device="spyre")]
+    torch.linalg.lstsq(torch.eye(5, device="spyre"), x[:, None], driver="gelsd", out=tuple(solution))
+    assert_close(solution[0][:, 0].cpu(), x.cpu())
     assert stats()["fallbacks"]
 
 
@@ -144,23 +150,24 @@ def test_indices_may_stay_on_the_cpu():
 
 
 def test_policy_warn_and_error():
-    x = torch.tensor([1, 1, 2], device="spyre")
+    x, lengths = torch.ones(3, device="spyre"), torch.tensor([1, 2], device="spyre")
+    sums = lambda: torch.segment_reduce(x, "sum", lengths=lengths)  # noqa: E731
     torch.spyre.reset_stats()
     with torch.spyre.config(fallback="warn"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        torch.bincount(x)
-        torch.bincount(x)
-    [warning] = [w for w in caught if "bincount" in str(w.message)]
+        sums()
+        sums()
+    [warning] = [w for w in caught if "segment_reduce" in str(w.message)]
     assert warning.category is FallbackWarning
     assert warning.filename == __file__
-    assert fallback_ops() == {"aten::bincount": 2}
+    assert fallback_ops() == {"aten::segment_reduce": 2}
     torch.spyre.reset_stats()
     with torch.spyre.config(fallback="warn"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(FallbackWarning, match="bincount"):
-            torch.bincount(x)
-    with torch.spyre.config(fallback="error"), pytest.raises(NotImplementedError, match="bincount"):
-        torch.bincount(x)
+        with pytest.raises(FallbackWarning, match="segment_reduce"):
+            sums()
+    with torch.spyre.config(fallback="error"), pytest.raises(NotImplementedError, match="segment_reduce"):
+        sums()
 
 
 def test_no_kernel_anywhere_is_not_implemented():

@@ -87,7 +87,7 @@ def read_item(x: torch.Tensor) -> object:
         print,
         lambda x: bool(x[0] > 0),
         lambda x: x.nonzero(),
-        torch.unique,
+        lambda x: x[(None,) * 12].cumsum(-1),  # deeper than the device's tensors
         lambda x: x.copy_(torch.zeros(4)),
         lambda _: torch.spyre.synchronize(),
         lambda _: torch.accelerator.synchronize(),

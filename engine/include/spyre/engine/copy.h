@@ -2,6 +2,8 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 #include "spyre/base/bytes.h"
 #include "spyre/lazy/buffer.h"
 
@@ -11,6 +13,8 @@ namespace spyre::engine {
 void copy_from_host(const at::Tensor& source, const at::Tensor& target);
 /// A CPU tensor with the values, sizes and type of a spyre tensor.
 at::Tensor host_copy(const at::Tensor& tensor);
+/// The value of an int64 tensor of one element, which decides how large something will be: waits for it.
+std::int64_t read_count(const at::Tensor& count);
 
 /// The first `length` bytes of a buffer of that device, on it.
 void copy_bytes(c10::Device device, lazy::Buffer& source, lazy::Buffer& target, Bytes length);

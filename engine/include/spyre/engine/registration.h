@@ -50,10 +50,10 @@ class Registrations {
     keep(*forms_of(name).functional,
          c10::KernelFunction::makeFromUnboxedRuntimeFunction(guarded<function>));
   }
-
- private:
   /// The in-place and out forms, from a registered functional form.
   void add_derived(const Forms& forms);
+
+ private:
   void keep(const c10::OperatorHandle& op, c10::KernelFunction kernel);
   std::vector<c10::RegistrationHandleRAII> handles_;
 };
