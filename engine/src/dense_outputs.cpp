@@ -3,6 +3,7 @@
 
 #include <ATen/MemoryOverlap.h>
 
+#include <algorithm>
 #include <span>
 
 #include "stack_tensors.h"
@@ -24,7 +25,7 @@ bool shares_storage(const at::Tensor& output, std::span<const c10::IValue> argum
 
 bool needs_stand_in(const at::Tensor& output) {
   return output.defined() && output.is_privateuseone() && output.layout() == c10::kStrided &&
-         !output.is_contiguous();
+         (!output.is_contiguous() || std::ranges::count(output.strides(), 0) != 0);
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ DenseOutputs::DenseOutputs(const c10::OperatorHandle& op, torch::jit::Stack& sta
       at::assert_no_internal_overlap(output);
       if (shares_storage(output, values)) return output;
       // A copy: a kernel may leave elements as they are.
-      stand_ins_.push_back({.asked = output, .dense = output.contiguous()});
+      stand_ins_.push_back({.asked = output, .dense = output.clone(at::MemoryFormat::Contiguous)});
       return stand_ins_.back().dense;
     });
   }

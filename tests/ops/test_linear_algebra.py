@@ -133,3 +133,10 @@ def test_least_squares_of_a_tall_matrix() -> None:
     )
     ranks_decide = lambda a, b: torch.linalg.lstsq(a, b, driver="gelsd")  # noqa: E731
     compare_with_cpu(ranks_decide, TALL, right, host=["aten::linalg_lstsq.out"], **close)
+
+
+def test_results_without_elements_may_have_any_strides() -> None:
+    """LAPACK divides by them."""
+    nothing, info = torch.zeros((), device="spyre").expand(0, 0), torch.zeros((), dtype=torch.int32, device="spyre")
+    torch.linalg.inv_ex(torch.ones(0, 0, device="spyre"), out=(nothing, info))
+    assert info.item() == 0
