@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace {
@@ -25,13 +25,15 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Zeroed memory on huge pages where the system grants them. Confined to its owner.
+/// Memory on huge pages where the system grants them, full of unlike numbers: some machines write a line of zeros past
+/// the caches in half the time of any other. Confined to its owner.
 class Array {
  public:
   explicit Array(size_t bytes) : bytes_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
     data_ = static_cast<float*>(std::aligned_alloc(kHugePage, bytes_));
     madvise(data_, bytes_, MADV_HUGEPAGE);
-    std::memset(data_, 0, bytes_);
+    for (size_t i = 0; i < bytes_ / sizeof(float); ++i)
+      data_[i] = static_cast<float>(static_cast<uint32_t>(i) * 2654435761U);  // Knuth's multiplier
   }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;

@@ -1,7 +1,10 @@
-// spyre/kernels/cpu_features.cpp — asks asmjit.
+// spyre/kernels/cpu_features.cpp — asks asmjit and the system.
 #include "cpu_features.h"
 
 #include <asmjit/x86.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "spyre/base/error.h"
 
@@ -17,6 +20,15 @@ bool cpu_runs(Isa isa) {
 
 bool cpu_multiplies_bfloat16() {
   return cpu_runs(Isa::Avx512) && asmjit::CpuInfo::host().features().x86().hasAVX512_BF16();
+}
+
+Bytes last_level_cache() {
+  static const Bytes size = [] {
+    const long said = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (said <= 0) return 32_MiB;
+    return std::clamp(Bytes{static_cast<std::uint64_t>(said)}, 8_MiB, 32_MiB);
+  }();
+  return size;
 }
 
 Isa best_isa() {

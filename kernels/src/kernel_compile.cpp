@@ -25,24 +25,36 @@ Bytes slot_bytes(const KernelSpec& spec, std::uint16_t step, std::int64_t inner)
   return Bytes{elements * (lane_of(type) == Lane::F64 || lane_of(type) == Lane::I64 ? 8 : 4)};
 }
 
-/// Results beyond this go past the caches: nobody could find them there again, and a plain store would first
-/// read the line that it overwrites.
-constexpr Bytes kStreamFrom = 16_MiB;
+/// What a launch reads or writes of one argument: dimensions that it is broadcast along do not count.
+Bytes touched_bytes(const KernelSpec& spec, const LaunchArguments& launch, std::size_t argument) {
+  Bytes total{static_cast<std::uint64_t>(size_of(spec.arguments[argument].dtype))};
+  for (std::size_t d = 0; d < spec.rank; ++d) {
+    if (launch.strides[argument * spec.rank + d] != 0)
+      total = total * static_cast<std::uint64_t>(launch.extents[d]);
+  }
+  return total;
+}
 
+/// Whether results go past the caches: half of what the last-level cache holds does where as much is read beside it, since
+/// little of either would still be there for the next reader, and a plain store first reads the line that it overwrites.
+/// Where little is read, results have the cache for themselves, and plain stores are many times as fast as the others
+/// up to twice its size (docs/performance.md).
 bool outgrows_caches(const KernelSpec& spec, const LaunchArguments& launch) {
-  std::uint64_t points = 1;
+  const Bytes cache = last_level_cache();
+  Bytes at_most{8 * 2 * spec.arguments.size()};  // spares small launches the walk over their arguments
   for (std::size_t d = 0; d < spec.rank; ++d)
-    points *= static_cast<std::uint64_t>(launch.extents[d]);
-  Bytes written{};
+    at_most = at_most * static_cast<std::uint64_t>(launch.extents[d]);
+  if (at_most < cache) return false;
+  Bytes read{}, written{};
   for (std::size_t a = 0; a < spec.arguments.size(); ++a) {
-    if (spec.arguments[a].kind != ArgumentSpec::Kind::Store) continue;
-    if (points < kStreamFrom.count / 8 / spec.arguments.size()) return false;
+    const ArgumentSpec::Kind kind = spec.arguments[a].kind;
+    if (kind == ArgumentSpec::Kind::Load) read += touched_bytes(spec, launch, a);
+    if (kind != ArgumentSpec::Kind::Store) continue;
+    written += touched_bytes(spec, launch, a);
     for (std::size_t other = 0; other < a; ++other)
       if (launch.bases[other] == launch.bases[a]) return false;  // in place: the lines are at hand
-    if (spec.arguments[a].inner == InnerStride::Unit)
-      written += Bytes{size_of(spec.arguments[a].dtype) * points};
   }
-  return written >= kStreamFrom;
+  return written * 2 >= cache && (read * 2 >= written || written >= cache * 2);
 }
 
 /// Immutable; see Kernel.

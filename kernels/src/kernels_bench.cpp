@@ -88,9 +88,9 @@ KernelSpec softmax(DType type) {
   return b.spec();
 }
 
-KernelSpec sum(Form form) {
+KernelSpec reduction(Reduction how, Form form) {
   SpecBuilder b(form, 2);
-  b.store(b.reduce(Reduction::Sum, DType::F32, DType::F32, b.load(DType::F32)), DType::F32,
+  b.store(b.reduce(how, DType::F32, DType::F32, b.load(DType::F32)), DType::F32,
           form == Form::Row ? InnerStride::Zero : InnerStride::Unit);
   return b.spec();
 }
@@ -184,8 +184,9 @@ void run(Isa isa, const char* only) {
     report_speed("gelu (erf) bf16", unary("gelu", DType::BF16), isa, rows, 1024);
     report_speed("softmax", softmax(DType::F32), isa, rows, 1024);
     report_speed("softmax bf16", softmax(DType::BF16), isa, rows, 1024);
-    report_speed("sum of rows", sum(Form::Row), isa, rows, 1024);
-    report_speed("sum of columns", sum(Form::Column), isa, rows, 1024);
+    report_speed("sum of rows", reduction(Reduction::Sum, Form::Row), isa, rows, 1024);
+    report_speed("maximum of rows", reduction(Reduction::Max, Form::Row), isa, rows, 1024);
+    report_speed("sum of columns", reduction(Reduction::Sum, Form::Column), isa, rows, 1024);
   }
   for (const ProductShape& s :
        {ProductShape{"product 12 x 1024 x 32", DType::F32, 12, 1024, 32},
