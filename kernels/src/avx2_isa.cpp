@@ -113,18 +113,25 @@ Lanes Avx2Isa::scale(const Lanes& a, const Lanes& b) {
   return result;
 }
 
-Lanes Avx2Isa::round_bf16(const Lanes& a) {
-  constexpr std::uint64_t kHalf = 0x8000, kQuiet = 0x400000, kUpper = 0xffff0000U;
+/// `otherwise`, but a quiet `x` where that is NaN.
+x86::Vec Avx2Isa::quiet_where_nan(const x86::Vec& x, const x86::Vec& otherwise) {
+  constexpr std::uint64_t kQuiet = 0x400000;
+  const x86::Vec quiet = emit3(Inst::kIdVpor, x, constant_operand(4, kQuiet));
+  const x86::Vec is_nan = emit4(Inst::kIdVcmpps, x, x, 3);
+  const x86::Vec chosen = fresh();
+  cc.emit(Inst::kIdVblendvps, chosen, otherwise, quiet, is_nan);
+  return chosen;
+}
+
+Lanes Avx2Isa::round_bf16(const Lanes& a, NanBits nan) {
+  constexpr std::uint64_t kHalf = 0x8000, kUpper = 0xffff0000U;
   const x86::Vec x = reg(a, 0);
   const x86::Vec odd = emit3(Inst::kIdVpand, emit3(Inst::kIdVpsrld, x, 16), constant_operand(4, 1));
   const x86::Vec biased = emit3(Inst::kIdVpaddd, x, constant_operand(4, kHalf - 1));
-  const x86::Vec rounded = emit3(Inst::kIdVpaddd, biased, odd);
-  const x86::Vec quiet = emit3(Inst::kIdVpor, x, constant_operand(4, kQuiet));
-  const x86::Vec nan = emit4(Inst::kIdVcmpps, x, x, 3);
-  const x86::Vec chosen = fresh();
-  cc.emit(Inst::kIdVblendvps, chosen, rounded, quiet, nan);
+  x86::Vec rounded = emit3(Inst::kIdVpaddd, biased, odd);
+  if (nan == NanBits::Any) rounded = quiet_where_nan(x, rounded);
   Lanes result{.lane = Lane::F32, .width = 4};
-  result.part[0] = emit3(Inst::kIdVpand, chosen, constant_operand(4, kUpper));
+  result.part[0] = emit3(Inst::kIdVpand, rounded, constant_operand(4, kUpper));
   return result;
 }
 

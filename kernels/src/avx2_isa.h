@@ -20,7 +20,7 @@ class Avx2Isa final : public VectorIsa {
   Lanes compare(Micro op, const Lanes& a, const Lanes& b) override;
   Lanes min_max(Micro op, const Lanes& a, const Lanes& b) override;
   Lanes scale(const Lanes& a, const Lanes& b) override;
-  Lanes round_bf16(const Lanes& a) override;
+  Lanes round_bf16(const Lanes& a, NanBits nan) override;
   Lanes unordered(const Lanes& a, const Lanes& b) override;
   Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) override;
   Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) override;
@@ -45,6 +45,7 @@ class Avx2Isa final : public VectorIsa {
   x86::Vec unparked(const x86::Mem& memory, std::uint8_t width) override;
 
  private:
+  x86::Vec quiet_where_nan(const x86::Vec& x, const x86::Vec& otherwise);
   Lanes compare_float(int predicate, const Lanes& a, const Lanes& b);
   Lanes compare_int(Micro op, const Lanes& a, const Lanes& b);
   x86::Vec low_words(const x86::Vec& part0, const x86::Vec& part1);

@@ -19,6 +19,8 @@ constexpr DirectRow kAvx512Rows[] = {
     {Micro::Xor, {Inst::kIdVxorps, Inst::kIdVxorpd, Inst::kIdVpxord, Inst::kIdVpxorq}},
 };
 
+constexpr std::uint64_t kOddBit = 0x10000, kHalf = 0x8000;  // of what bfloat16 keeps and drops
+
 struct Predicate {
   int for_floats, for_integers;
 };
@@ -121,19 +123,36 @@ Lanes Avx512Isa::scale(const Lanes& a, const Lanes& b) {
 }
 
 /// Half a unit more, or a bit less where the result would be even as it is; a NaN takes the place of what that makes of it.
-Lanes Avx512Isa::round_bf16(const Lanes& a) {
-  constexpr std::uint64_t kOddBit = 0x10000, kHalf = 0x8000, kUpper = 0xffff0000U;
+Lanes Avx512Isa::round_bf16(const Lanes& a, NanBits nan) {
+  constexpr std::uint64_t kUpper = 0xffff0000U;
   constexpr std::uint64_t kNanToQuietNan =
       0x22;  // by class of number: the response to a NaN is that NaN, made quiet
   const x86::Vec x = reg(a, 0);
+  const x86::Vec r = multiplies_words_ ? with_half_a_unit_by_words(x) : with_half_a_unit(x);
+  if (nan == NanBits::Any)
+    cc.emit(Inst::kIdVfixupimmps, r, x, constant_operand(4, kNanToQuietNan), Imm(0));
+  Lanes result{.lane = Lane::F32, .width = 4};
+  result.part[0] = emit3(Inst::kIdVpandd, r, constant_operand(4, kUpper));
+  return result;
+}
+
+x86::Vec Avx512Isa::with_half_a_unit(const x86::Vec& x) {
   const x86::KReg odd = fresh_mask();
   cc.emit(Inst::kIdVptestmd, odd, x, constant_operand(4, kOddBit));
   const x86::Vec r = emit3(Inst::kIdVpaddd, x, constant_operand(4, kHalf - 1));
   cc.k(odd).emit(Inst::kIdVpaddd, r, x, constant_operand(4, kHalf));
-  cc.emit(Inst::kIdVfixupimmps, r, x, constant_operand(4, kNanToQuietNan), Imm(0));
-  Lanes result{.lane = Lane::F32, .width = 4};
-  result.part[0] = emit3(Inst::kIdVpandd, r, constant_operand(4, kUpper));
-  return result;
+  return r;
+}
+
+/// Of two words, each times one, added to x: the lower is a bit less than half, the upper the odd bit.
+x86::Vec Avx512Isa::with_half_a_unit_by_words(const x86::Vec& x) {
+  constexpr std::uint64_t kOnes = 0x00010001;
+  constexpr int kBothOrThird = 0xea;  // (a & b) | c
+  const x86::Vec words = materialise(4, kOddBit);
+  cc.emit(Inst::kIdVpternlogd, words, x, constant_operand(4, kHalf - 1), Imm(kBothOrThird));
+  const x86::Vec r = emit2(Inst::kIdVmovdqa32, x);
+  cc.emit(Inst::kIdVpdpwssd, r, words, constant_operand(4, kOnes));
+  return r;
 }
 
 Lanes Avx512Isa::unordered(const Lanes& a, const Lanes& b) {

@@ -1,5 +1,6 @@
 // spyre/kernels/avx512_isa.h — 512-bit registers, 16 lanes, masks in k registers (needs F, BW, DQ, VL).
 #pragma once
+#include "cpu_features.h"
 #include "vector_isa.h"
 
 namespace spyre::kernels {
@@ -20,7 +21,7 @@ class Avx512Isa final : public VectorIsa {
   Lanes compare(Micro op, const Lanes& a, const Lanes& b) override;
   Lanes min_max(Micro op, const Lanes& a, const Lanes& b) override;
   Lanes scale(const Lanes& a, const Lanes& b) override;
-  Lanes round_bf16(const Lanes& a) override;
+  Lanes round_bf16(const Lanes& a, NanBits nan) override;
   Lanes unordered(const Lanes& a, const Lanes& b) override;
   Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) override;
   Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) override;
@@ -45,10 +46,14 @@ class Avx512Isa final : public VectorIsa {
   x86::Vec unparked(const x86::Mem& memory, std::uint8_t width) override;
 
  private:
+  x86::Vec with_half_a_unit(const x86::Vec& x);
+  x86::Vec with_half_a_unit_by_words(const x86::Vec& x);
   Lanes compare_with(InstId id, int predicate, const Lanes& a, const Lanes& b);
   x86::KReg mask_part(const Active& active, std::uint8_t width, std::size_t part) const;
   void store_part(DType type, const x86::Mem& at, const x86::Vec& r, const Active& active,
                   std::size_t part);
+
+  const bool multiplies_words_ = cpu_multiplies_words();
 };
 
 }  // namespace spyre::kernels

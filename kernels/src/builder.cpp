@@ -81,6 +81,8 @@ Value Builder::find_or_push(const MicroInstruction& in) {
   ensure(program_.size() < kFree, "a kernel has fewer than 65535 micro-ops");
   const auto position = static_cast<std::uint16_t>(program_.size());
   program_.push_back(in);
+  while (facts_.size() < program_.size())
+    facts_.push_back(facts_of(program_[facts_.size()], program_, facts_));
   index_[slot] = position;
   ++indexed_;
   return {position, in.lane};
@@ -109,6 +111,14 @@ Value Builder::comparison(Micro op, Value a, Value b) {
 
 Value Builder::input(std::uint16_t kernel_value, Lane lane) {
   return append({.op = Micro::Input, .lane = lane, .imm = kernel_value});
+}
+void Builder::assume_stored(Value v, DType t) {
+  ensure(v.lane == lane_of(t), "a stored value is in its own lane");
+  ValueFacts& facts = facts_[v.index];
+  const ValueFacts stored = facts_of(t);
+  facts = {.fits_f16 = facts.fits_f16 || stored.fits_f16,
+           .fits_bf16 = facts.fits_bf16 || stored.fits_bf16,
+           .short_nan = facts.short_nan || stored.short_nan};
 }
 Value Builder::constant(Lane lane, double value) { return bits(lane, bits_of(lane, value)); }
 Value Builder::bits(Lane lane, std::uint64_t pattern) {
@@ -225,8 +235,10 @@ Value Builder::round_to_storage(Value a, DType t) {
     case DType::U8: return unary(Micro::WrapU8, a);
     case DType::I8: return unary(Micro::WrapI8, a);
     case DType::I16: return unary(Micro::WrapI16, a);
-    case DType::F16: return unary(Micro::RoundF16, a);
-    case DType::BF16: return unary(Micro::RoundBF16, a);
+    case DType::F16: return facts_[a.index].fits_f16 ? a : unary(Micro::RoundF16, a);
+    case DType::BF16:
+      if (facts_[a.index].fits_bf16) return a;
+      return unary(facts_[a.index].short_nan ? Micro::RoundBF16ShortNan : Micro::RoundBF16, a);
     default: return a;
   }
 }

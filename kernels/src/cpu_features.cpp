@@ -22,6 +22,10 @@ bool cpu_multiplies_bfloat16() {
   return cpu_runs(Isa::Avx512) && asmjit::CpuInfo::host().features().x86().hasAVX512_BF16();
 }
 
+bool cpu_multiplies_words() {
+  return cpu_runs(Isa::Avx512) && asmjit::CpuInfo::host().features().x86().hasAVX512_VNNI();
+}
+
 Bytes last_level_cache() {
   static const Bytes size = [] {
     const long said = sysconf(_SC_LEVEL3_CACHE_SIZE);

@@ -9,6 +9,8 @@ namespace spyre::kernels {
 bool cpu_runs(Isa isa);
 /// vdpbf16ps.
 bool cpu_multiplies_bfloat16();
+/// vpdpwssd on 512 bits.
+bool cpu_multiplies_words();
 /// What the system says of the cache that cores share, between 8 and 32 MiB: more of it belongs to others, too. 32 MiB
 /// where it says nothing.
 Bytes last_level_cache();

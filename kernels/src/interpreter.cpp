@@ -199,6 +199,10 @@ template <class To> void run_conversion(Lane from, const Cells& x) {
   });
 }
 
+std::uint32_t round_bf16_in_integers(std::uint32_t bits) {
+  return (bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
+}
+
 void run_rounding(Micro op, const Cells& x) {
   using I = std::int32_t;
   switch (op) {
@@ -206,6 +210,7 @@ void run_rounding(Micro op, const Cells& x) {
       return map1<float>(x, [](float a) { return float16_value(float16_bits(a)); });
     case Micro::RoundBF16:
       return map1<float>(x, [](float a) { return bfloat16_value(bfloat16_bits(a)); });
+    case Micro::RoundBF16ShortNan: return map1<std::uint32_t>(x, round_bf16_in_integers);
     case Micro::WrapI8: return map1<I>(x, [](I a) { return I{static_cast<std::int8_t>(a)}; });
     case Micro::WrapU8: return map1<I>(x, [](I a) { return I{static_cast<std::uint8_t>(a)}; });
     default: return map1<I>(x, [](I a) { return I{static_cast<std::int16_t>(a)}; });
@@ -254,6 +259,7 @@ void run(const MicroInstruction& in, Lane source, const Cells& x) {
     case Micro::ToI64: return run_conversion<std::int64_t>(source, x);
     case Micro::RoundF16:
     case Micro::RoundBF16:
+    case Micro::RoundBF16ShortNan:
     case Micro::WrapI8:
     case Micro::WrapU8:
     case Micro::WrapI16: return run_rounding(in.op, x);

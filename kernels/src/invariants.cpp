@@ -26,9 +26,8 @@ std::vector<Varies> variation_of(const MicroProgram& program, const KernelSpec& 
     if (in.op == Micro::Input) varies[i] = of_input(in, spec);
     each_operand(in,
                  [&](std::uint16_t operand) { varies[i] = std::max(varies[i], varies[operand]); });
-    // Masks stay where they are used, and a fault where it happens.
-    if (in.lane == Lane::Mask || in.op == Micro::IntDivTrunc || in.op == Micro::IntRem)
-      varies[i] = Varies::PerPoint;
+    // A fault stays where it happens.
+    if (in.op == Micro::IntDivTrunc || in.op == Micro::IntRem) varies[i] = Varies::PerPoint;
   }
   return varies;
 }
@@ -48,10 +47,12 @@ class Hoisting {
   void run() {
     std::vector<bool> read_at_points(source_.size());
     const auto mark = [&](std::uint16_t i) { read_at_points[i] = true; };
-    for (std::size_t i = 0; i < source_.size(); ++i) {
+    pass_.points.each_output(mark);
+    for (std::size_t i = source_.size(); i-- > 0;) {
+      // A mask is made where it is used: no value of a kernel is one.
+      if (read_at_points[i] && source_[i].lane == Lane::Mask) varies_[i] = Varies::PerPoint;
       if (varies_[i] == Varies::PerPoint) each_operand(source_[i], mark);
     }
-    pass_.points.each_output(mark);
     for (std::size_t i = 0; i < source_.size(); ++i)
       if (read_at_points[i] && varies_[i] != Varies::PerPoint && computes(i)) publish(i);
   }

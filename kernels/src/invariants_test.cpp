@@ -27,6 +27,25 @@ TEST(Invariants, ParametersAreWorkedOnOncePerRun) {
   EXPECT_EQ(kernel.uniform.results.size(), 1U);  // the parameter itself is not kept
 }
 
+TEST(Invariants, AChoiceBetweenParametersTakesItsMaskAlong) {
+  SpecBuilder b(Form::Pointwise);  // of NaN, bfloat16 is given the plain one
+  b.store(b.apply("mul", DType::BF16, {b.load(DType::BF16), b.param(kF32)}), DType::BF16);
+  const LoweredKernel kernel = lower(b.spec());
+  EXPECT_EQ(count(kernel.uniform, Micro::Ne), 1U);
+  EXPECT_EQ(count(kernel.uniform, Micro::Select), 1U);
+  EXPECT_EQ(count(kernel.passes[0].points, Micro::Ne), 0U);
+  EXPECT_EQ(count(kernel.passes[0].points, Micro::Select), 0U);
+}
+
+TEST(Invariants, AMaskIsMadeWhereItIsUsed) {
+  SpecBuilder b(Form::Pointwise);
+  const std::uint16_t chosen = b.apply("gt", kF32, DType::Bool, {b.param(kF32), b.param(kF32)});
+  b.store(b.apply("where", kF32, {chosen, b.load(kF32), b.load(kF32)}), kF32);
+  const LoweredKernel kernel = lower(b.spec());
+  for (const Binding& result : kernel.uniform.results)
+    EXPECT_NE(kernel.uniform.program[result.position].lane, Lane::Mask);
+}
+
 TEST(Invariants, ValuesOfARowAreWorkedOnOncePerRow) {
   SpecBuilder b(Form::Row, 2);
   const std::uint16_t x = b.load(kF32);

@@ -11,6 +11,7 @@
 #include "spyre/base/text.h"
 #include "spyre/kernels/kernel.h"
 #include "spyre/kernels/lowering.h"
+#include "streaming.h"
 
 namespace spyre::kernels {
 namespace {
@@ -23,38 +24,6 @@ Bytes slot_bytes(const KernelSpec& spec, std::uint16_t step, std::int64_t inner)
       static_cast<std::uint64_t>((inner + kRowPadding - 1) / kRowPadding * kRowPadding);
   const DType type = spec.steps[step].result;
   return Bytes{elements * (lane_of(type) == Lane::F64 || lane_of(type) == Lane::I64 ? 8 : 4)};
-}
-
-/// What a launch reads or writes of one argument: dimensions that it is broadcast along do not count.
-Bytes touched_bytes(const KernelSpec& spec, const LaunchArguments& launch, std::size_t argument) {
-  Bytes total{static_cast<std::uint64_t>(size_of(spec.arguments[argument].dtype))};
-  for (std::size_t d = 0; d < spec.rank; ++d) {
-    if (launch.strides[argument * spec.rank + d] != 0)
-      total = total * static_cast<std::uint64_t>(launch.extents[d]);
-  }
-  return total;
-}
-
-/// Whether results go past the caches: half of what the last-level cache holds does where as much is read beside it, since
-/// little of either would still be there for the next reader, and a plain store first reads the line that it overwrites.
-/// Where little is read, results have the cache for themselves, and plain stores are many times as fast as the others
-/// up to twice its size (docs/performance.md).
-bool outgrows_caches(const KernelSpec& spec, const LaunchArguments& launch) {
-  const Bytes cache = last_level_cache();
-  Bytes at_most{8 * 2 * spec.arguments.size()};  // spares small launches the walk over their arguments
-  for (std::size_t d = 0; d < spec.rank; ++d)
-    at_most = at_most * static_cast<std::uint64_t>(launch.extents[d]);
-  if (at_most < cache) return false;
-  Bytes read{}, written{};
-  for (std::size_t a = 0; a < spec.arguments.size(); ++a) {
-    const ArgumentSpec::Kind kind = spec.arguments[a].kind;
-    if (kind == ArgumentSpec::Kind::Load) read += touched_bytes(spec, launch, a);
-    if (kind != ArgumentSpec::Kind::Store) continue;
-    written += touched_bytes(spec, launch, a);
-    for (std::size_t other = 0; other < a; ++other)
-      if (launch.bases[other] == launch.bases[a]) return false;  // in place: the lines are at hand
-  }
-  return written * 2 >= cache && (read * 2 >= written || written >= cache * 2);
 }
 
 /// Immutable; see Kernel.
@@ -73,7 +42,7 @@ class CompiledKernel final : public Kernel {
       at += slot_bytes(spec(), step, launch.extents[spec().rank - 1]).count;
     }
     frame.slots = slots.data();
-    frame.streaming = outgrows_caches(spec(), launch) ? 1 : 0;
+    frame.streaming = outgrows_caches(spec(), launch, last_level_cache()) ? 1 : 0;
     for_each_slab(spec(), launch, first, last, frame, code_->function());
     if (frame.streaming != 0)
       _mm_sfence();  // streamed results must be seen by whoever is told that we are done

@@ -187,16 +187,30 @@ void KernelSpec::verify() const {
   for (std::size_t i = 0; i < steps.size(); ++i) StepVerifier(*this, i, follows[i]).verify();
 }
 
+namespace {
+
+/// A number that keeps the precision of float32 among values of type `compute`. Of NaN, bfloat16 is given the plain one,
+/// which is rounded like any number (Micro::RoundBF16ShortNan).
+Value wide_scalar(Builder& b, Value number, DType compute) {
+  constexpr std::uint32_t kNan = 0x7fc00000;
+  if (compute != DType::BF16) return number;
+  return b.select(b.is_nan(number), b.bits(Lane::F32, kNan), number);
+}
+
+}  // namespace
+
 Value apply(Builder& b, const KernelSpec& spec, std::size_t step, std::span<const Value> values) {
   const Step& s = spec.steps[step];
   std::vector<Value> inputs;
   inputs.reserve(s.inputs.size());
   for (const std::uint16_t i : s.inputs) {
     const Step& from = spec.steps[i];
-    const bool wide_scalar =
+    const bool is_wide_scalar =
         from.kind == Step::Kind::Param && from.result == DType::F32 && is_reduced_float(s.compute);
-    inputs.push_back(from.result == s.compute || wide_scalar ? values[i]
-                                                             : b.convert_to(values[i], s.compute));
+    b.assume_stored(values[i], from.result);
+    inputs.push_back(is_wide_scalar             ? wide_scalar(b, values[i], s.compute)
+                     : from.result == s.compute ? values[i]
+                                                : b.convert_to(values[i], s.compute));
   }
   b.set_compute(s.compute);
   return b.convert_to(op(s.op).body(b, inputs), s.result);

@@ -56,7 +56,7 @@ TEST(LoweringTest, HalfPrecisionIsRoundedAtEveryOpBoundary) {
   const LoweredKernel lowered = lower(b.spec());
   const MicroProgram& program = lowered.passes[0].points.program;
   EXPECT_EQ(std::count_if(program.begin(), program.end(),
-                          [](const auto& in) { return in.op == Micro::RoundBF16; }),
+                          [](const auto& in) { return in.op == Micro::RoundBF16ShortNan; }),
             2);
 }
 

@@ -153,7 +153,8 @@ Lanes MicroEmitter::emit_one(const MicroInstruction& in) {
     case Micro::BitsToFloat:
     case Micro::BitsToInt: return reinterpret(a, in.lane);
     case Micro::RoundF16: return round_f16(a);
-    case Micro::RoundBF16: return isa_.round_bf16(a);
+    case Micro::RoundBF16: return isa_.round_bf16(a, NanBits::Any);
+    case Micro::RoundBF16ShortNan: return isa_.round_bf16(a, NanBits::Short);
     case Micro::WrapI8:
     case Micro::WrapU8:
     case Micro::WrapI16: return wrap(in);

@@ -72,7 +72,8 @@ std::vector<Case> all_cases() {
   cases.push_back({BitsToFloat, Lane::I64, Lane::F64});
   cases.push_back({BitsToInt, Lane::F32, Lane::I32});
   cases.push_back({BitsToInt, Lane::F64, Lane::I64});
-  for (const Micro op : {RoundF16, RoundBF16}) cases.push_back({op, Lane::F32, Lane::F32});
+  for (const Micro op : {RoundF16, RoundBF16, RoundBF16ShortNan})
+    cases.push_back({op, Lane::F32, Lane::F32});
   for (const Micro op : {WrapI8, WrapU8, WrapI16}) cases.push_back({op, Lane::I32, Lane::I32});
   return cases;
 }

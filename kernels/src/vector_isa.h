@@ -40,6 +40,9 @@ struct Lanes {
   bool constant() const { return home == Home::Constant; }
 };
 
+/// What NaN may look like: anything, or with a lower half of zeros.
+enum class NanBits : std::uint8_t { Any, Short };
+
 /// Which lanes take part: all, or the first `count` at the end of a row.
 struct Active {
   bool all = true;
@@ -84,8 +87,8 @@ class VectorIsa {
   virtual Lanes min_max(Micro op, const Lanes& a, const Lanes& b) = 0;
   /// a * 2^b; see Micro::Scale.
   virtual Lanes scale(const Lanes& a, const Lanes& b) = 0;
-  /// See Micro::RoundBF16.
-  virtual Lanes round_bf16(const Lanes& a) = 0;
+  /// See Micro::RoundBF16; Short: Micro::RoundBF16ShortNan.
+  virtual Lanes round_bf16(const Lanes& a, NanBits nan) = 0;
   virtual Lanes unordered(const Lanes& a, const Lanes& b) = 0;
   virtual Lanes select(const Lanes& mask, const Lanes& if_true, const Lanes& if_false) = 0;
   virtual Lanes mask_logic(Micro op, const Lanes& a, const Lanes& b) = 0;

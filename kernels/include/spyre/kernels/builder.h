@@ -6,6 +6,7 @@
 
 #include "spyre/kernels/micro_op.h"
 #include "spyre/kernels/numerics.h"
+#include "spyre/kernels/value_facts.h"
 
 namespace spyre::kernels {
 
@@ -31,6 +32,8 @@ class Builder {
   void set_compute(DType t) { compute_ = t; }
 
   Value input(std::uint16_t kernel_value, Lane lane);
+  /// Promises that storage of type `t` holds `v` exactly, whatever the kernel is given.
+  void assume_stored(Value v, DType t);
   Value constant(Lane lane, double value);
   Value constant(Value like, double value) { return constant(like.lane, value); }
   Value bits(Lane lane, std::uint64_t pattern);
@@ -105,6 +108,7 @@ class Builder {
   MicroProgram& program_;
   Numerics numerics_;
   DType compute_ = DType::F32;
+  std::vector<ValueFacts> facts_;     // by instruction
   std::vector<std::uint16_t> index_;  // open addressing over program positions; 0xffff is free
   std::size_t indexed_ = 0;           // instructions already in index_
 };

@@ -77,7 +77,8 @@ enum class Micro : std::uint8_t {
   BitsToFloat,
   BitsToInt,  // I32 <-> F32, I64 <-> F64, same bits
   RoundF16,
-  RoundBF16,  // F32 -> nearest representable (ties to even), as F32; NaN stays NaN
+  RoundBF16,          // F32 -> nearest representable (ties to even), as F32; NaN stays NaN
+  RoundBF16ShortNan,  // the same in integers alone: right if no NaN has a bit set in its lower half
   WrapI8,
   WrapU8,
   WrapI16,  // I32 -> that storage type and back
