@@ -157,23 +157,24 @@ bool SchemaLibraryKernel::needs_host(const OperatorHandle& op, const Stack& stac
          row_.on_host(op, torch::jit::last(stack, op.schema().arguments().size()));
 }
 
-std::shared_ptr<const ResultGeometries> SchemaLibraryKernel::results(const OperatorHandle& op,
-                                                                     const SchemaArguments& call,
-                                                                     const Stack& stack) const {
-  auto known = known_shapes().results(op, call, row_.shapes);
-  if (row_.count == nullptr) return known;
-  ResultGeometries counted = *known;
-  const std::int64_t count = row_.count(torch::jit::last(stack, op.schema().arguments().size()));
-  for (ResultGeometry& result : counted) result.lengthen(count);
-  return std::make_shared<const ResultGeometries>(std::move(counted));
-}
-
 bool fits_device(const SchemaArguments& call, const ResultGeometries& results) {
   return std::ranges::all_of(
              call.tensors(),
              [](const at::Tensor& t) { return static_cast<std::size_t>(t.dim()) <= kMaxRank; }) &&
          std::ranges::all_of(results,
                              [](const ResultGeometry& r) { return r.sizes.size() <= kMaxRank; });
+}
+
+std::shared_ptr<const ResultGeometries> SchemaLibraryKernel::results(const OperatorHandle& op,
+                                                                     const SchemaArguments& call,
+                                                                     const Stack& stack) const {
+  const bool counted = row_.count != nullptr;
+  auto known = known_shapes().results(op, call, row_.shapes, counted);
+  if (!counted || !fits_device(call, *known)) return known;
+  ResultGeometries counted = *known;
+  const std::int64_t count = row_.count(torch::jit::last(stack, op.schema().arguments().size()));
+  for (ResultGeometry& result : counted) result.lengthen(count);
+  return std::make_shared<const ResultGeometries>(std::move(counted));
 }
 
 std::vector<at::Tensor> SchemaLibraryKernel::written(const OperatorHandle& op,

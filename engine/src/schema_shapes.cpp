@@ -234,7 +234,7 @@ void shapes_of_elements(const c10::OperatorHandle& op, torch::jit::Stack& stack)
 
 std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::OperatorHandle& op,
                                                               const SchemaArguments& call,
-                                                              ShapeRule rule) {
+                                                              ShapeRule rule, bool counted) {
   const std::string kind = kind_key(op, call);
   std::string key = full_key(kind, call);
   const bool sharing = writes_shared_memory(op, call);
@@ -246,7 +246,7 @@ std::shared_ptr<const ResultGeometries> SchemaShapes::results(const c10::Operato
     tried = !sharing && tried_.contains(kind);
   }
   auto results = std::make_shared<const ResultGeometries>(find_geometries(op, call, rule));
-  const bool unheard = !tried || nothing_to_compute(*results);
+  const bool unheard = !tried || (!counted && nothing_to_compute(*results));
   if (rule != nullptr && unheard && small(call)) try_on_cpu(op, call);
 
   const Lock lock(mutex_);

@@ -31,10 +31,10 @@ class SchemaShapes {
   /// Raises what CPU would raise for these arguments: the first call of its kind is tried on zeros on the CPU, so that
   /// types that the CPU kernel lacks are refused here and not when the operation runs. The same for each call that
   /// writes memory which it shares with another argument or itself.
-  /// `rule`: the operator's own, if it has one.
+  /// `rule`: the operator's own, if it has one. `counted`: the results' lengths are yet to be read from data.
   std::shared_ptr<const ResultGeometries> results(const c10::OperatorHandle& op,
-                                                  const SchemaArguments& call, ShapeRule rule)
-      SPYRE_EXCLUDES(mutex_);
+                                                  const SchemaArguments& call, ShapeRule rule,
+                                                  bool counted) SPYRE_EXCLUDES(mutex_);
 
  private:
   static constexpr std::size_t kCapacity = 4096;

@@ -5,6 +5,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "spyre/engine/copy.h"
@@ -40,7 +41,7 @@ void shapes_of_nonzero(const c10::OperatorHandle& op, torch::jit::Stack& stack) 
 
 std::int64_t count_nonzero(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor& self = arguments[0].toTensor();
-  return self.numel() == 0 ? 0 : read_count(at::ne(self, 0).sum());
+  return self.numel() == 0 ? 0 : read_count(at::ne(self, 0).sum()).value_or(0);
 }
 
 void shapes_of_masked_select(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
@@ -56,12 +57,13 @@ std::int64_t count_masked_select(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor &self = arguments[0].toTensor(), &mask = arguments[1].toTensor();
   const auto sizes = at::infer_size(self.sizes(), mask.sizes());
   const std::int64_t all = c10::multiply_integers(sizes);
-  return all == 0 ? 0 : read_count(mask.sum()) * (all / mask.numel());
+  return all == 0 ? 0 : read_count(mask.sum()).value_or(0) * (all / mask.numel());
 }
 
 void shapes_of_repeats(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   const Tensor repeats = arguments_of(op, stack)[0].toTensor();
-  TORCH_CHECK(repeats.dim() == 1, kNotOurs);
+  const c10::ScalarType type = repeats.scalar_type();
+  TORCH_CHECK(repeats.dim() == 1 && (type == at::kLong || type == at::kInt), kNotOurs);
   give(op, stack, of_type(repeats.scalar_type(), {0}));
 }
 
@@ -69,8 +71,8 @@ std::int64_t count_repeats(c10::ArrayRef<c10::IValue> arguments) {
   const Tensor& repeats = arguments[0].toTensor();
   if (repeats.numel() == 0) return 0;
   const Tensor sum = repeats.sum(), low = repeats.min().to(at::kLong);
-  TORCH_CHECK(read_count(low) >= 0, "repeats can not be negative");
-  return read_count(sum);
+  TORCH_CHECK(read_count(low).value_or(0) >= 0, "repeats can not be negative");
+  return read_count(sum).value_or(0);
 }
 
 void shapes_of_bincount(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
@@ -91,8 +93,13 @@ std::int64_t count_bins(c10::ArrayRef<c10::IValue> arguments) {
   const std::int64_t least = arguments[2].toInt();
   if (self.numel() == 0) return least;
   const Tensor low = self.min().to(at::kLong), high = self.max().to(at::kLong);
-  TORCH_CHECK(read_count(low) >= 0, "bincount only supports 1-d non-negative integral inputs.");
-  return std::max(read_count(high) + 1, least);
+  TORCH_CHECK(read_count(low).value_or(0) >= 0,
+              "bincount only supports 1-d non-negative integral inputs.");
+  const std::int64_t largest = read_count(high).value_or(-1);
+  TORCH_CHECK(largest < std::numeric_limits<std::int64_t>::max(),
+              "maximum value of input overflowed, it should be < ",
+              std::numeric_limits<std::int64_t>::max(), " but got ", largest);
+  return std::max(largest + 1, least);
 }
 
 }  // namespace spyre::engine

@@ -69,7 +69,7 @@ void Unique::run(Tensors operands, std::int64_t /*first*/, std::int64_t /*last*/
 }
 
 /// The call on CPU with a single element: raises CPU's errors, and shows which results there will be.
-Three try_on_cpu(const Unique& op, const Tensor& self) {
+Three of_one_element(const Unique& op, const Tensor& self) {
   const c10::DimVector ones(self.sizes().size(), 1);
   return op.call(at::zeros(ones, self.options().device(at::kCPU)));
 }
@@ -88,7 +88,7 @@ Tensor room_for_slices(const Tensor& self, std::int64_t dim) {
 }
 
 Three find(Unique op, const Tensor& self) {
-  const auto [value, place, count] = try_on_cpu(op, self);
+  const auto [value, place, count] = of_one_element(op, self);
   if (op.dim) op.dim = at::maybe_wrap_dim(*op.dim, self.dim());
   op.elements = static_cast<std::uint64_t>(self.numel());
   const c10::TensorOptions integers = self.options().dtype(at::kLong);
@@ -100,7 +100,7 @@ Three find(Unique op, const Tensor& self) {
   if (count.numel() != 0) counts = at::empty({most}, integers);
   const Tensor found = at::empty({1}, integers), plain = self.resolve_conj().resolve_neg();
   record_library(op, {&plain}, {&values, &places, &counts, &found});
-  const std::int64_t length = read_count(found);
+  const std::int64_t length = read_count(found).value_or(most);
   if (counts.numel() != 0) counts = counts.narrow(0, 0, length).clone();
   return {values.narrow(op.dim.value_or(0), 0, length).clone(), places, counts};
 }

@@ -26,6 +26,9 @@ DirectiveWords exchange_directive(c10::DeviceIndex device, const std::string& po
 }
 
 py::list memory_pieces(const at::Tensor& tensor) {
+  TORCH_CHECK_TYPE(tensor.defined() && tensor.is_privateuseone() && tensor.has_storage(),
+                   "pieces: expected a strided tensor on spyre; of a sparse one, ask for its "
+                   "indices() and values()");
   lazy::Device& device = engine::lazy_device(tensor);
   std::vector<device_sim::Piece> pieces;
   {

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "spyre/base/bytes.h"
 #include "spyre/lazy/buffer.h"
@@ -13,8 +14,9 @@ namespace spyre::engine {
 void copy_from_host(const at::Tensor& source, const at::Tensor& target);
 /// A CPU tensor with the values, sizes and type of a spyre tensor.
 at::Tensor host_copy(const at::Tensor& tensor);
-/// The value of an int64 tensor of one element, which decides how large something will be: waits for it.
-std::int64_t read_count(const at::Tensor& count);
+/// The value of an int64 tensor of one element, which decides how large something will be: waits for it. Nothing with
+/// arithmetic switched off, where nobody counts.
+std::optional<std::int64_t> read_count(const at::Tensor& count);
 
 /// The first `length` bytes of a buffer of that device, on it.
 void copy_bytes(c10::Device device, lazy::Buffer& source, lazy::Buffer& target, Bytes length);
