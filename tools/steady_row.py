@@ -22,12 +22,13 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.places import SpyrePlace, TorchPlace
+from benchmarks.places import CompilePlace, Place, SpyreCompilePlace, SpyrePlace, TorchPlace
 from benchmarks.rows import find
 
 HEADER = re.compile(r"^[0-9a-f]+-[0-9a-f]+ (?:\S+ ){4}\s*(.*)$")
 SHOWN = 6  # mappings, operations
 OBSERVED = 3  # steps
+COUNTED = ("dispatches", "flushes", "kernel_launches", "library_launches")
 
 
 def resident_kilobytes() -> Counter[str]:
@@ -56,14 +57,21 @@ def milliseconds_by_operation(place: SpyrePlace, step: Callable[[], Any]) -> Cou
     return taken
 
 
+def place_for(device: str, compiled: bool) -> Place:
+    if device == "spyre":
+        return SpyreCompilePlace() if compiled else SpyrePlace()
+    return CompilePlace() if compiled else TorchPlace("cpu")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("row")
     parser.add_argument("--device", choices=("spyre", "cpu"), default="spyre")
+    parser.add_argument("--compiled", action="store_true", help="with torch.compile, where the row's peers have it")
     parser.add_argument("--seconds", type=float, default=3.0)
     arguments = parser.parse_args()
     torch.set_num_threads(2)
-    place = SpyrePlace() if arguments.device == "spyre" else TorchPlace("cpu")
+    place = place_for(arguments.device, arguments.compiled)
     place.start()
     before = resident_kilobytes()
     step = find(arguments.row).build(place)
@@ -81,6 +89,9 @@ def main() -> None:
     if isinstance(place, SpyrePlace):
         plans = torch.spyre.stats()["plan_cache"]
         print(f"  plans: {plans['entries']}, {plans['bytes'] / 2**20:.1f} MiB")
+        of_a_step = place.counters(step)
+        counted = [f"{of_a_step[name]:.0f} {name}" for name in COUNTED]
+        print(f"  a step: {', '.join(counted).replace('_', ' ')}")
         taken = milliseconds_by_operation(place, step)
         print(f"  {sum(taken.values()):.2f} ms of a step in operations")
         for name, milliseconds in taken.most_common(SHOWN):

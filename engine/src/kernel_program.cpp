@@ -15,6 +15,7 @@
 #include "spyre/engine/runtime.h"
 #include "spyre/engine/source.h"
 #include "spyre/engine/tensor.h"
+#include "spyre/lazy/recording.h"
 
 namespace spyre::engine {
 
@@ -54,18 +55,33 @@ struct KernelProgram::Bound {
   }
 };
 
+/// What a call brings along. It is read before anything is recorded: reading a number of the host or a line of the
+/// program is a call into PyTorch or Python, and recording holds the device's lock.
+struct KernelProgram::Given {
+  std::span<const at::Tensor> arguments;
+  std::span<const c10::Scalar> numbers;
+  std::vector<c10::Scalar> on_host;  // by argument, if there are any
+  std::uint32_t source = 0, faulting_source = 0;
+
+  Given(const KernelProgram& program, std::span<const at::Tensor> tensors,
+        std::span<const c10::Scalar> scalars)
+      : arguments(tensors), numbers(scalars), source(recorded_source(false)) {
+    if (program.may_fault_) faulting_source = recorded_source(true);
+    if (!program.reads_host_) return;
+    on_host.resize(arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (!program.text_.arguments[i]) on_host[i] = read_number(arguments[i]);
+  }
+};
+
 /// The buffers of one call. Confined to it.
 class KernelProgram::Call {
  public:
   /// `temporaries`: their sizes.
-  Call(std::span<const at::Tensor> arguments, std::span<const c10::Scalar> numbers,
-       std::span<const Bytes> temporaries, lazy::Device& device, StreamId stream)
-      : arguments_(arguments),
-        numbers_(numbers),
-        sizes_(temporaries),
-        device_(device),
-        stream_(stream),
-        temporaries_(temporaries.size()) {}
+  Call(const Given& given, std::span<const Bytes> temporaries, lazy::Recording& recording)
+      : given_(given), sizes_(temporaries), recording_(recording) {
+    temporaries_.resize(temporaries.size());
+  }
 
   void record(Bound& bound) {
     if (bound.empty) return;
@@ -76,12 +92,11 @@ class KernelProgram::Call {
     const std::span<const lazy::PreparedOperand> given =
         std::span(inputs).first(bound.inputs.size());
     if (bound.first) {
-      temporary(bound.output.buffer) =
-          device_.record(stream_, *bound.prepared, given, source(bound));
+      temporary(bound.output.buffer) = recording_.record(*bound.prepared, given, source(bound));
     } else {
-      device_.record(stream_, *bound.prepared, given,
-                     {.buffer = &buffer(bound.output.buffer), .offset = offset(bound.output)},
-                     source(bound));
+      recording_.record(*bound.prepared, given,
+                        {.buffer = &buffer(bound.output.buffer), .offset = offset(bound.output)},
+                        source(bound));
     }
   }
 
@@ -105,17 +120,17 @@ class KernelProgram::Call {
 
  private:
   lazy::BufferRef& temporary(std::uint32_t index) {
-    return temporaries_[index - arguments_.size()];
+    return temporaries_[index - given_.arguments.size()];
   }
   lazy::Buffer& buffer(std::uint32_t index) {
-    if (index < arguments_.size()) return buffer_of(arguments_[index]);
+    if (index < given_.arguments.size()) return buffer_of(given_.arguments[index]);
     lazy::BufferRef& found = temporary(index);
-    if (!found) found = device_.create_buffer(sizes_[index - arguments_.size()]);
+    if (!found) found = recording_.create_buffer(sizes_[index - given_.arguments.size()]);
     return *found;
   }
   std::int64_t offset(const Window& window) const {
-    const bool temporary = window.buffer >= arguments_.size();
-    return window.offset + (temporary ? 0 : arguments_[window.buffer].storage_offset());
+    const bool temporary = window.buffer >= given_.arguments.size();
+    return window.offset + (temporary ? 0 : given_.arguments[window.buffer].storage_offset());
   }
   lazy::View view(const Window& window) {
     return {.buffer = &buffer(window.buffer),
@@ -124,9 +139,8 @@ class KernelProgram::Call {
             .strides = window.strides.span()};
   }
   lazy::Input number(const Bound& bound, const BoundInput& input) const {
-    const c10::Scalar value = input.kind == Kind::CallNumber
-                                  ? numbers_[input.window.buffer]
-                                  : read_number(arguments_[input.window.buffer]);
+    const c10::Scalar& value = input.kind == Kind::CallNumber ? given_.numbers[input.window.buffer]
+                                                              : given_.on_host[input.window.buffer];
     return number_input(value, kernels::op(bound.step->op).info, bound.step->compute);
   }
   lazy::Input input(const Bound& bound, std::size_t i) {
@@ -146,32 +160,37 @@ class KernelProgram::Call {
       return {.buffer = &buffer(given.window.buffer), .offset = offset(given.window)};
     return {.bits = given.kind == Kind::Number ? given.number.bits : number(bound, given).bits};
   }
-  static std::uint32_t source(const Bound& bound) { return recorded_source(bound.step->may_fault); }
+  std::uint32_t source(const Bound& bound) const {
+    return bound.step->may_fault ? given_.faulting_source : given_.source;
+  }
 
   void record_unprepared(const Bound& bound) {
     std::array<lazy::Input, kMaxOperands> inputs;
-    device_.record(stream_, words(bound, inputs));
+    recording_.record(words(bound, inputs));
   }
   void reduce(const Bound& bound) {
-    device_.record(stream_, lazy::Reduce{.reduction = *bound.step->reduction,
-                                         .compute = bound.step->compute,
-                                         .result = bound.step->result,
-                                         .sizes = bound.sizes.span(),
-                                         .reduced = bound.step->reduced,
-                                         .input = view(bound.inputs.front().window),
-                                         .output = view(bound.output),
-                                         .source = source(bound)});
+    recording_.record(lazy::Reduce{.reduction = *bound.step->reduction,
+                                   .compute = bound.step->compute,
+                                   .result = bound.step->result,
+                                   .sizes = bound.sizes.span(),
+                                   .reduced = bound.step->reduced,
+                                   .input = view(bound.inputs.front().window),
+                                   .output = view(bound.output),
+                                   .source = source(bound)});
   }
 
-  std::span<const at::Tensor> arguments_;
-  std::span<const c10::Scalar> numbers_;
+  const Given& given_;
   std::span<const Bytes> sizes_;
-  lazy::Device& device_;
-  StreamId stream_;
-  std::vector<lazy::BufferRef> temporaries_;
+  lazy::Recording& recording_;
+  c10::SmallVector<lazy::BufferRef, 16> temporaries_;
 };
 
-KernelProgram::KernelProgram(ProgramText text) : text_(std::move(text)) { check(); }
+KernelProgram::KernelProgram(ProgramText text)
+    : text_(std::move(text)),
+      may_fault_(std::ranges::any_of(text_.steps, &ProgramStep::may_fault)),
+      reads_host_(std::ranges::find(text_.arguments, false) != text_.arguments.end()) {
+  check();
+}
 KernelProgram::~KernelProgram() = default;
 
 void KernelProgram::check() const {
@@ -295,9 +314,11 @@ void KernelProgram::launch(std::span<const at::Tensor> arguments,
   const Lock lock(mutex_);
   bind(given);
   const auto on_device = std::ranges::find(text_.arguments, true) - text_.arguments.begin();
-  const c10::DeviceIndex index = arguments[static_cast<std::size_t>(on_device)].device().index();
-  lazy::Device& device = Runtime::get().device(index);
-  Call call(arguments, numbers, temporary_bytes_, device, current_stream_on(index));
+  const at::Tensor& first = arguments[static_cast<std::size_t>(on_device)];
+  lazy::Device& device = buffer_of(first).device();  // raises if it is elsewhere
+  const Given brought(*this, arguments, numbers);
+  lazy::Recording recording(device, current_stream_on(first.device().index()), bound_.size());
+  Call call(brought, temporary_bytes_, recording);
   for (Bound& bound : bound_) {
     if (bound.can_be_prepared() && !bound.prepared) {
       std::array<lazy::Input, kMaxOperands> inputs;
@@ -306,6 +327,7 @@ void KernelProgram::launch(std::span<const at::Tensor> arguments,
     call.record(bound);
     call.release(bound);
   }
+  recording.finish();
 }
 
 }  // namespace spyre::engine

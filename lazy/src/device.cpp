@@ -7,21 +7,21 @@
 #include "device_state.h"
 #include "images.h"
 #include "spyre/base/text.h"
-#include "spyre/lazy/reduction_lowering.h"
+#include "spyre/lazy/recording.h"
 #include "tiled_content.h"
 
 namespace spyre::lazy {
 namespace {
-
-void check_rank(std::size_t rank) {
-  if (rank > kMaxRank) throw Unsupported(str("rank ", rank, " on the device; at most ", kMaxRank));
-}
 
 bool is_empty(std::span<const std::int64_t> sizes) {
   return std::ranges::find(sizes, 0) != sizes.end();
 }
 
 }  // namespace
+
+void check_rank(std::size_t rank) {
+  if (rank > kMaxRank) throw Unsupported(str("rank ", rank, " on the device; at most ", kMaxRank));
+}
 
 Device::Device(device_sim::DeviceSpec spec, Settings settings,
                std::shared_ptr<const device_sim::ModelledHost> host)
@@ -80,19 +80,17 @@ void Device::record(StreamId stream, const Pointwise& op) {
   Lock lock(d.mutex);
   StreamState& s = d.stream(stream);
   if (is_empty(op.sizes)) return;
-  if (!d.admit(lock, s, op.inputs, *op.output.buffer)) {
-    lock.unlock();
-    return Images(*this, stream).record(op);
-  }
-  s.trace.append(op);
-  d.recorded(lock, s);
+  if (d.append(lock, s, op)) return d.recorded(lock, s);
+  lock.unlock();
+  Images(*this, stream).record(op);
 }
 
 void Device::record(StreamId stream, PreparedPointwise& op, std::span<const PreparedOperand> inputs,
                     const PreparedOperand& output, std::uint32_t source) {
   State& d = *state_;
   Lock lock(d.mutex);
-  if (d.record(lock, d.stream(stream), op, inputs, output, source)) return;
+  StreamState& s = d.stream(stream);
+  if (d.append(lock, s, op, inputs, output, source)) return d.recorded(lock, s);
   lock.unlock();
   Images(*this, stream).record(op, inputs, output, source);
 }
@@ -101,47 +99,22 @@ BufferRef Device::record(StreamId stream, PreparedPointwise& op,
                          std::span<const PreparedOperand> inputs, std::uint32_t source) {
   State& d = *state_;
   Lock lock(d.mutex);
+  StreamState& s = d.stream(stream);
   BufferRef output = d.new_buffer(op.output_bytes());
   const PreparedOperand whole{.buffer = output.get()};
-  if (d.record(lock, d.stream(stream), op, inputs, whole, source)) return output;
+  if (d.append(lock, s, op, inputs, whole, source)) {
+    d.recorded(lock, s);
+    return output;
+  }
   lock.unlock();
   Images(*this, stream).record(op, inputs, whole, source);
   return output;
 }
 
 void Device::record(StreamId stream, const Reduce& op) {
-  /// Records the primitive steps of one reduction. Its maker holds the lock all the time.
-  class Recorder final : public PrimitiveSink {
-   public:
-    Recorder(Device& device, Lock& lock, StreamState& s)
-        : device_(device), lock_(lock), stream_(s) {}
-    void pointwise(const Pointwise& step) override SPYRE_NO_THREAD_SAFETY_ANALYSIS {
-      state().admit(lock_, stream_, step.inputs, *step.output.buffer);
-      stream_.trace.append(step);
-      state().recorded(lock_, stream_);
-    }
-    void reduce(TraceNode::Kind kind, const Reduce& step) override SPYRE_NO_THREAD_SAFETY_ANALYSIS {
-      state().admit(lock_, stream_, *step.input.buffer, true);
-      state().admit(lock_, stream_, *step.output.buffer, false);
-      stream_.trace.append(kind, step);
-      state().recorded(lock_, stream_);
-    }
-    BufferRef temporary(Bytes size) override SPYRE_NO_THREAD_SAFETY_ANALYSIS {
-      return state().new_buffer(size);
-    }
-
-   private:
-    State& state() { return *device_.state_; }
-    Device& device_;
-    Lock& lock_;
-    StreamState& stream_;
-  };
-
-  check_rank(op.sizes.size());
-  if (has_tiled(op)) return Images(*this, stream).record(op);
-  Lock lock(state_->mutex);
-  Recorder recorder(*this, lock, state_->stream(stream));
-  lower_reduction(op, recorder);
+  Recording recording(*this, stream, 1);
+  recording.record(op);
+  recording.finish();
 }
 
 void Device::record(StreamId stream, const Library& op) {

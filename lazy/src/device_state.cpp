@@ -322,57 +322,6 @@ void Device::State::flush_uses(Lock& lock, StreamState& s, Buffer& buffer, Flush
   card.wait_for(s.id(), card.last_point(user->id()));
 }
 
-bool Device::State::admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) {
-  if (s.trace.uses(buffer)) return true;
-  if (buffer.is_tiled()) return false;
-  // One graph may go on where another, which will be replayed first, ends.
-  const bool may_follow =
-      s.capture != nullptr && BufferAccess::spoiled(buffer) == Spoiled::ByCapture;
-  if (reads && !may_follow) BufferAccess::raise_if_spoiled(buffer);
-  flush_uses(lock, s, buffer, FlushReason::CrossStream, Urgency::Background);
-  return true;
-}
-
-bool Device::State::admit(Lock& lock, StreamState& s, std::span<const Input> inputs,
-                          Buffer& output) {
-  for (const Input& input : inputs)
-    if (input.kind == Input::Kind::View && !admit(lock, s, *input.view.buffer, true)) return false;
-  return admit(lock, s, output, false);
-}
-
-bool Device::State::record(Lock& lock, StreamState& s, PreparedPointwise& op,
-                           std::span<const PreparedOperand> inputs, const PreparedOperand& output,
-                           std::uint32_t source) {
-  for (const PreparedOperand& input : inputs)
-    if (input.buffer != nullptr && !admit(lock, s, *input.buffer, true)) return false;
-  if (!admit(lock, s, *output.buffer, false)) return false;
-  s.trace.append(op, inputs, output, source);
-  recorded(lock, s);
-  return true;
-}
-
-void Device::State::recorded(Lock& lock, StreamState& s) {
-  ++counted.dispatches;
-  const Settings& settings = planner.settings();
-  if (s.capture != nullptr) {
-    if (s.trace.nodes().size() >= settings.max_nodes) close_segment(lock, s);
-  } else if (settings.mode == Mode::Eager || settings.sync) {
-    const bool raises = settings.sync;
-    flush(lock, s, FlushReason::EagerMode, Urgency::Waited);
-    const TimelinePoint point = card.last_point(s.id());
-    lock.unlock();
-    wait(s, point);
-    if (raises) raise_fault(s);
-    lock.lock();
-  } else if (const auto step = s.steps.observe(s.trace)) {
-    cut_step(lock, s, *step);
-  } else if (s.trace.nodes().size() >= settings.max_nodes) {
-    flush(lock, s, FlushReason::NodeLimit, Urgency::Background);
-  } else if (s.trace.asks_for_more_than(settings.max_pending)) {
-    flush(lock, s, FlushReason::ByteLimit, Urgency::Background);
-  }
-}
-
 void Device::State::raise_fault(StreamState& s) {
   std::optional<Fault> fault = s.faults.take();
   // A stream of the card is faulted only if the card itself failed, at whatever operation.

@@ -56,12 +56,25 @@ struct Device::State {
   bool admit(Lock& lock, StreamState& s, Buffer& buffer, bool reads) SPYRE_REQUIRES(mutex);
   bool admit(Lock& lock, StreamState& s, std::span<const Input> inputs, Buffer& output)
       SPYRE_REQUIRES(mutex);
-  /// False, and nothing recorded, if an operand is tiled.
-  bool record(Lock& lock, StreamState& s, PreparedPointwise& op,
+  /// To the trace. False, and nothing appended, if an operand is tiled.
+  bool append(Lock& lock, StreamState& s, const Pointwise& op) SPYRE_REQUIRES(mutex);
+  bool append(Lock& lock, StreamState& s, PreparedPointwise& op,
               std::span<const PreparedOperand> inputs, const PreparedOperand& output,
               std::uint32_t source) SPYRE_REQUIRES(mutex);
-  /// Counts, and flushes if a limit is reached, the mode is eager, or each node is waited for.
+  /// After each node that is a unit by itself: counts, cuts a step or flushes at a limit; runs it if the mode is eager, or
+  /// each node is waited for.
   void recorded(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
+  /// After each node of a longer unit: the same, but no step is cut.
+  void recorded_part(Lock& lock, StreamState& s)
+      SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
+  /// After each unit: cuts the trace if a step has ended before it. True if it did.
+  bool cut_if_step(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
+  /// Whether nodes wait in the stream's trace to be launched together.
+  bool gathers(const StreamState& s) const SPYRE_REQUIRES(mutex);
+  void flush_at_limit(Lock& lock, StreamState& s) SPYRE_REQUIRES(mutex);
+  /// A node that is not gathered: into a capture, or to the card at once.
+  void keep_or_run(Lock& lock, StreamState& s)
+      SPYRE_REQUIRES(mutex) SPYRE_NO_THREAD_SAFETY_ANALYSIS;
 
   // Capture and replay (capture.cpp).
   /// Where an upload runs. For a capture, whose replays do not repeat it, only into what is new.
@@ -158,6 +171,9 @@ struct Device::State {
   std::function<void()> memory_pressure SPYRE_GUARDED_BY(mutex);
   std::uint64_t memory_reliefs SPYRE_GUARDED_BY(mutex) = 0;
 };
+
+/// Throws Unsupported above kMaxRank.
+void check_rank(std::size_t rank);
 
 /// True if the caller of a flush with that reason waits for its results at once.
 device_sim::Urgency urgency_of(FlushReason reason);

@@ -16,24 +16,34 @@ constexpr std::uint64_t kOldestFactor = [] {
   return factor;
 }();
 
+/// Of a unit: a node's own, or one made of those of several.
+std::uint64_t signature_of(const Trace& trace, std::size_t first, std::size_t end) {
+  std::uint64_t signature = trace.signature(first);
+  for (std::size_t node = first + 1; node < end; ++node)
+    signature = (signature ^ signature >> 32) * kMultiplier + trace.signature(node);
+  return signature;
+}
+
 }  // namespace
 
-/// The window's hash is a polynomial of its signatures, so that one more node costs two products.
-std::uint64_t StepDetector::slide_window(std::size_t node, std::uint64_t newest) {
-  std::uint64_t& place = signatures_[node % kWindow];
-  const std::uint64_t left_behind = node < kWindow ? 0 : place;
-  if (node == 0) rolling_ = 0;
+/// The window's hash is a polynomial of its signatures, so that one more unit costs two products.
+std::uint64_t StepDetector::slide_window(std::size_t unit, std::uint64_t newest) {
+  std::uint64_t& place = signatures_[unit % kWindow];
+  const std::uint64_t left_behind = unit < kWindow ? 0 : place;
+  if (unit == 0) rolling_ = 0;
   rolling_ = rolling_ * kMultiplier + newest - left_behind * kOldestFactor;
   place = newest;
   return rolling_ | 1;  // 0 marks an unused place
 }
 
 std::optional<std::size_t> StepDetector::observe(const Trace& trace) {
-  if (observed_ + 1 != trace.nodes().size()) {  // another trace, or what is left behind a cut
-    observed_ = 0;
-    for (std::size_t node = 0; node + 1 < trace.nodes().size(); ++node) note(trace, node);
+  const std::size_t newest = trace.last_unit();
+  if (nodes_ != newest) {  // another trace, or what is left behind a cut
+    starts_.clear();
+    for (nodes_ = 0; nodes_ != newest;) note(trace, nodes_);
   }
-  return note(trace, observed_);
+  if (newest == 0) starts_.clear();
+  return note(trace, newest);
 }
 
 void StepDetector::flushed(FlushReason reason) {
@@ -45,15 +55,17 @@ void StepDetector::flushed(FlushReason reason) {
   }
 }
 
-std::optional<std::size_t> StepDetector::note(const Trace& trace, std::size_t node) {
-  observed_ = node + 1;
-  const std::uint64_t window = slide_window(node, trace.signature(node));
-  if (observed_ < kWindow) return std::nullopt;
-  if (observed_ == kWindow || period_ != 0) return watch_run(node, window);
+std::optional<std::size_t> StepDetector::note(const Trace& trace, std::size_t first) {
+  const std::size_t unit = starts_.size(), units = unit + 1;
+  starts_.push_back(static_cast<std::uint32_t>(first));
+  nodes_ = trace.unit_end(first);
+  const std::uint64_t window = slide_window(unit, signature_of(trace, first, nodes_));
+  if (units < kWindow) return std::nullopt;
+  if (units == kWindow || period_ != 0) return watch_run(unit, window);
   Beginning& known = beginnings_[place_of(window)];
-  if (known.window != window || observed_ < kShortest + kWindow + known.offset) return std::nullopt;
-  const std::size_t cut = observed_ - kWindow - known.offset;
-  return is_step(known) ? std::optional(cut) : std::nullopt;
+  if (known.window != window || units < kWindow + known.offset) return std::nullopt;
+  const std::size_t cut = nodes_before(units - kWindow - known.offset);
+  return cut >= kShortest && is_step(known) ? std::optional(cut) : std::nullopt;
 }
 
 bool StepDetector::is_step(Beginning& known) {
@@ -64,27 +76,28 @@ bool StepDetector::is_step(Beginning& known) {
 }
 
 /// The first window that is no part of a run is the trace's beginning.
-std::optional<std::size_t> StepDetector::watch_run(std::size_t node, std::uint64_t window) {
-  if (observed_ == kWindow) period_ = shortest_period(node);
+std::optional<std::size_t> StepDetector::watch_run(std::size_t unit, std::uint64_t window) {
+  const std::size_t units = unit + 1;
+  if (units == kWindow) period_ = shortest_period(unit);
   // Where a run breaks off, the window has no other period either: two of them, together no longer
   // than the window, would have a common one (Fine and Wilf).
-  else if (signature(node) != signature(node - period_)) period_ = 0;
+  else if (signature(unit) != signature(unit - period_)) period_ = 0;
   if (period_ != 0) {
-    if (observed_ < kLongestRun) return std::nullopt;
-    return observed_ / period_ * period_;
+    if (nodes_ < kLongestRun) return std::nullopt;
+    return nodes_before(units / period_ * period_);
   }
   Beginning& known = beginnings_[place_of(window)];
   if (known.window != window) known = {.window = window};
-  known.offset = observed_ - kWindow;
+  known.offset = units - kWindow;
   known.met = reads_;
   return std::nullopt;
 }
 
-/// Of the window that ends with `node`; 0 if it has none.
-std::size_t StepDetector::shortest_period(std::size_t node) const {
+/// Of the window that ends with `unit`; 0 if it has none.
+std::size_t StepDetector::shortest_period(std::size_t unit) const {
   for (std::size_t period = 1; period <= kLongestPeriod; ++period) {
     std::size_t equal = 0;
-    while (equal + period < kWindow && signature(node - equal) == signature(node - equal - period))
+    while (equal + period < kWindow && signature(unit - equal) == signature(unit - equal - period))
       ++equal;
     if (equal + period == kWindow) return period;
   }

@@ -33,6 +33,18 @@ bool Trace::writes(const Buffer& buffer) const {
   return uses(buffer) && writes(buffers_[BufferAccess::trace_index(const_cast<Buffer&>(buffer))]);
 }
 
+std::size_t Trace::last_unit() const {
+  std::size_t first = nodes_.size() - 1;
+  while (first > 0 && notes_[first].joined) --first;
+  return first;
+}
+
+std::size_t Trace::unit_end(std::size_t first) const {
+  std::size_t end = first + 1;
+  while (end < nodes_.size() && notes_[end].joined) ++end;
+  return end;
+}
+
 std::span<const TraceOperand> Trace::operands(const TraceNode& node) const {
   const std::size_t count = std::size_t{node.inputs} + node.outputs;
   return {count <= TraceNode::kInline ? node.operands.data() : wide_.data() + node.first_wide,

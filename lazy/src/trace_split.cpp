@@ -40,6 +40,7 @@ void Trace::append_from(const Trace& other, std::size_t index) {
   }
   for (const TraceOperand written : std::span(copy - node.outputs, copy)) mark_written(written);
   add_node(node, other.sources_[index], other.notes_[index].signature);
+  notes_.back().joined = other.notes_[index].joined;
 }
 
 std::span<const std::byte> Trace::attributes_of(std::size_t index) const {

@@ -40,6 +40,7 @@ class LibrarySteps(CustomGraphModulePass):
     def __call__(self, gm: torch.fx.GraphModule) -> None:
         self._layouts.note(gm)
         stays = [node for node in gm.graph.nodes if node.op == "call_function" and stays_a_call(node)]
+        stays += kept_on_host(gm)
         for node in stays:
             node.meta["should_fallback"] = True
         dump_graph(gm, stays)
@@ -60,7 +61,7 @@ def stays_a_call(node: torch.fx.Node) -> bool:
     """Whether an operator on the device is none that becomes loops."""
     target = node.target
     results = _tensors(node.meta.get("val"))
-    on_device = results and all(result.device.type == "spyre" for result in results)
+    on_device = results and all(map(is_on_device, results))
     if not isinstance(target, torch._ops.OpOverload) or not on_device:
         return False
     if target.namespace != "aten":
@@ -72,10 +73,38 @@ def stays_a_call(node: torch.fx.Node) -> bool:
 
 def _has_loops(target: torch._ops.OpOverload, results: list[torch.Tensor], inputs: list[torch.Tensor]) -> bool:
     """Whether an operator becomes loops with these inputs."""
-    if any(tensor.device.type != "spyre" and tensor.dim() > 0 for tensor in inputs):
+    if any(not is_on_device(tensor) and tensor.dim() > 0 for tensor in inputs):
         return target in (torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default)
     native = all(tensor.dtype in NATIVE_TYPES for tensor in (*results, *inputs))
     return native and target not in WHOLE and _name(target) in _loops()
+
+
+def kept_on_host(gm: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    """Operators on numbers of the host that outlive a graph of the device, such as an optimizer's counts of steps.
+
+    Inductor would have a C++ compiler make a loop over one element. What only the device reads is part of its loops.
+    """
+    if not any(is_on_device(tensor) for node in gm.graph.nodes for tensor in _tensors(node.meta.get("val"))):
+        return []
+    calls: dict[torch.fx.Node, None] = {}
+    needed = {node for output in gm.graph.find_nodes(op="output") for node in output.all_input_nodes}
+    for node in reversed(gm.graph.nodes):
+        if _is_of_host_numbers(node) and (node in needed or node.target is torch.ops.aten.copy_.default):
+            calls[node] = None
+            needed |= {*node.all_input_nodes}
+    return list(reversed(calls))
+
+
+def is_on_device(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == "spyre"
+
+
+def _is_of_host_numbers(node: torch.fx.Node) -> bool:
+    target, results = node.target, _tensors(node.meta.get("val"))
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten" or _is_view(target) or not results:
+        return False
+    inputs = [tensor for argument in node.all_input_nodes for tensor in _tensors(argument.meta.get("val"))]
+    return all(tensor.device.type == "cpu" and tensor.dim() == 0 for tensor in (*results, *inputs))
 
 
 @functools.cache

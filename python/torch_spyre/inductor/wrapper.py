@@ -77,7 +77,7 @@ class SpyrePythonWrapperCodegen(PythonWrapperCodegen):
         alias = f"aten_{called}"
         if alias not in self._aliases:
             self._aliases.add(alias)
-            self.header.writeline(f"{alias} = torch._C._VariableFunctions.{called}")
+            self.header.writeline(f"{alias} = torch.{_home_of(called)}.{called}")
         return alias
 
     @functools.cached_property
@@ -97,8 +97,18 @@ def _quick_form(target: Any) -> str | None:
         return None
     makes_tensors = any(argument.name == "layout" for argument in target._schema.arguments)
     name: str = target._schema.name.removeprefix("aten::")
-    plain = target._overloadname == "default" and not makes_tensors
-    return name if plain and hasattr(torch._C._VariableFunctions, name) else None
+    of_two = target._overloadname == "Tensor" and not any(
+        isinstance(argument.type, torch.ListType) for argument in target._schema.arguments
+    )
+    plain = (target._overloadname == "default" or of_two) and not makes_tensors
+    return name if plain and _home_of(name) is not None else None
+
+
+def _home_of(name: str) -> str | None:
+    """Where in torch the binding of an operator is; those that write into their first argument are methods."""
+    if hasattr(torch._C._VariableFunctions, name):
+        return "_C._VariableFunctions"
+    return "_C.TensorBase" if name.endswith("_") and hasattr(torch._C.TensorBase, name) else None
 
 
 class SpyreSubgraphCodegen(SubgraphPythonWrapperCodegen, SpyrePythonWrapperCodegen):

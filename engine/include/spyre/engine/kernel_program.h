@@ -94,6 +94,7 @@ class KernelProgram {
 
  private:
   struct Bound;  // a step with its extents filled in
+  struct Given;
   class Call;
 
   void check() const;
@@ -105,6 +106,7 @@ class KernelProgram {
 
   Mutex mutex_;
   ProgramText text_;
+  bool may_fault_ = false, reads_host_ = false;
   std::vector<Bound> bound_ SPYRE_GUARDED_BY(mutex_);
   std::vector<Bytes> temporary_bytes_ SPYRE_GUARDED_BY(mutex_);
   bool is_bound_ SPYRE_GUARDED_BY(mutex_) = false;

@@ -196,6 +196,7 @@ class Device {
   friend class Trace;
   friend class Images;
   friend class PeerTransfer;
+  friend class Recording;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -124,6 +124,12 @@ class Trace {
   std::uint32_t source(std::size_t node) const { return sources_[node]; }
   /// Equal for nodes that do the same with other buffers and numbers.
   std::uint64_t signature(std::size_t node) const { return notes_[node].signature; }
+  /// The last node and those before it are parts of one unit (see Recording); a node by itself is one, too.
+  void join_last() { notes_.back().joined = true; }
+  /// The first node of the last unit. Precondition: there is one.
+  std::size_t last_unit() const;
+  /// The node behind the unit that begins with this one.
+  std::size_t unit_end(std::size_t first) const;
   std::span<const std::uint32_t> sources() const { return sources_; }
   bool uses(const Buffer& buffer) const;
   bool writes(const Buffer& buffer) const;
@@ -152,6 +158,7 @@ class Trace {
   struct NodeNote {
     std::uint64_t signature = 0;
     std::uint32_t wide = 0, geometries = 0, buffers = 0, params = 0, attributes = 0, calls = 0;
+    bool joined = false;  // to the unit of the node before it
   };
   /// `first_byte`: of the operand; the buffer's base is there if it is new to the trace.
   std::uint32_t index_of(Buffer& buffer, std::int64_t first_byte);

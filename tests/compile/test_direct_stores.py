@@ -1,0 +1,70 @@
+"""What computes a value for an argument writes it there, unless somebody still wants what stands there."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch_spyre.inductor.direct_stores import with_direct_stores
+from torch_spyre.inductor.kernel_spec import OpSpec, TensorArg
+
+from .compare import assert_same_bits
+from .test_common_operations import OUT, OWN, A, B, X, Y, at, op
+from .test_ops import numbers
+
+
+def copy(output: int, source: int) -> OpSpec:
+    return dataclasses.replace(op(output, source), op="cast")
+
+
+def test_a_copied_result_is_written_where_it_belongs() -> None:
+    assert with_direct_stores([op(A, X, 2.0), copy(OUT, A)], OWN) == [op(OUT, X, 2.0)]
+
+
+def test_readers_of_the_temporary_read_the_argument() -> None:
+    assert with_direct_stores([op(A, X, 2.0), op(B, A, 3.0), op(Y, B, A), copy(X, A)], OWN) == [
+        op(X, X, 2.0),
+        op(B, X, 3.0),
+        op(Y, B, X),
+    ]
+
+
+def test_copies_of_copies_and_a_second_copy() -> None:
+    assert with_direct_stores([op(A, X, 2.0), copy(B, A), copy(OUT, B), copy(Y, A)], OWN) == [
+        op(OUT, X, 2.0),
+        copy(Y, OUT),
+    ]
+
+
+def test_other_copies_stay() -> None:
+    elsewhere = TensorArg(X, "float32", 1, (1,))
+    shifted = dataclasses.replace(op(A, X, 2.0), args=(elsewhere, at(X)))
+    narrow = dataclasses.replace(copy(OUT, A), output=TensorArg(OUT, "float16", 0, (1,)))
+    part = dataclasses.replace(copy(OUT, A), iteration_space=(4,))
+    faults = dataclasses.replace(op(A, X, 2.0), may_fault=True)
+    for kept in (
+        [op(A, X, 2.0), op(Y, X, 3.0), copy(X, A)],  # somebody reads what stood there
+        [op(A, X, 2.0), op(X, Y, 3.0), copy(X, A)],  # or writes
+        [op(A, X, 2.0), op(A, A, 3.0), copy(OUT, A)],  # two steps make the value
+        [shifted, copy(X, A)],  # an element is read after it would be written
+        [op(A, X, 2.0), narrow],  # a conversion
+        [op(A, X, 2.0), part],  # not all of it
+        [op(A, X, 2.0), op(Y, A, 2.0), dataclasses.replace(op(B, A), args=(at(A, 1),)), copy(OUT, A)],
+        [faults, copy(OUT, A)],  # what a fault leaves undone is the temporary
+        [copy(Y, X)],  # of an argument
+    ):
+        assert with_direct_stores(kept, OWN) == kept
+
+
+def test_states_are_updated_in_place(stats) -> None:
+    def update(x: torch.Tensor, moment: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        moment.lerp_(gradient, 0.25)
+        x.sub_(moment * 0.5)
+        return x * 2
+
+    assert_same_bits(update, numbers(4, 8), numbers(4, 8), numbers(4, 8))
+    compiled, tensors = torch.compile(update), [numbers(4, 8).to("spyre") for _ in range(3)]
+    compiled(*tensors).cpu()
+    torch.spyre.reset_stats()
+    compiled(*tensors).cpu()
+    assert stats()["dispatches"] == 6  # sub, mul, add; mul, sub; mul
