@@ -74,8 +74,10 @@ TEST(DomainTraffic, TheBusiestDomainBoundsAKernel) {
   EXPECT_EQ(bound.bound, Bound::Memory);
   EXPECT_NEAR(static_cast<double>(bound.total.count),
               1000.0 * static_cast<double>(work.by_domain[2]) / (spec.memory_gb_per_s / 4), 1);
-  spec.memory_domains = 1;
-  EXPECT_EQ(price_of(work, spec).total, spread.total) << "what if there were one";
+  for (const int others : {1, 2, 8}) {
+    spec.memory_domains = others;
+    EXPECT_EQ(price_of(work, spec).total, spread.total) << "what if there were " << others;
+  }
 }
 
 }  // namespace

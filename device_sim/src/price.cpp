@@ -62,7 +62,8 @@ struct Part {
 /// Each memory domain has an equal share of the bandwidth. Of a card with other domains than the work was recorded on,
 /// nothing is known: its traffic counts as even.
 double busiest_domain_ns(const Work& work, const DeviceSpec& spec) {
-  if (work.by_domain.size() != spec.memory_domains || spec.memory_domains == 1) return 0;
+  if (static_cast<int>(work.by_domain.size()) != spec.memory_domains || spec.memory_domains == 1)
+    return 0;
   const std::uint64_t busiest = std::ranges::max(work.by_domain);
   return transfer_ns(busiest, spec.memory_gb_per_s / static_cast<double>(work.by_domain.size()));
 }

@@ -168,9 +168,9 @@ bool fits_device(const SchemaArguments& call, const ResultGeometries& results) {
 std::shared_ptr<const ResultGeometries> SchemaLibraryKernel::results(const OperatorHandle& op,
                                                                      const SchemaArguments& call,
                                                                      const Stack& stack) const {
-  const bool counted = row_.count != nullptr;
-  auto known = known_shapes().results(op, call, row_.shapes, counted);
-  if (!counted || !fits_device(call, *known)) return known;
+  const bool has_count = row_.count != nullptr;
+  auto known = known_shapes().results(op, call, row_.shapes, has_count);
+  if (!has_count || !fits_device(call, *known)) return known;
   ResultGeometries counted = *known;
   const std::int64_t count = row_.count(torch::jit::last(stack, op.schema().arguments().size()));
   for (ResultGeometry& result : counted) result.lengthen(count);

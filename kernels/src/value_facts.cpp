@@ -33,11 +33,6 @@ bool replaces_nan(const MicroInstruction& select, const MicroProgram& program) {
 
 }  // namespace
 
-ValueFacts facts_of(DType t) {
-  return {
-      .fits_f16 = t == DType::F16, .fits_bf16 = t == DType::BF16, .short_nan = t == DType::BF16};
-}
-
 ValueFacts facts_of(const MicroInstruction& in, const MicroProgram& program,
                     const std::vector<ValueFacts>& facts) {
   if (in.lane != Lane::F32) return {};

@@ -3,16 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
-#include <limits>
+#include <random>
 #include <vector>
 
 #include "cpu_features.h"
 #include "spec_builder.h"
 #include "spyre/base/float16.h"
 #include "spyre/kernels/builder.h"
+#include "spyre/kernels/interpreter.h"
 #include "spyre/kernels/kernel.h"
 #include "spyre/kernels/lowering.h"
 
@@ -66,6 +67,86 @@ TEST(ValueFactsTest, OfConstants) {
   EXPECT_FALSE(facts(0x7f000000).fits_f16) << "beyond float16";
   EXPECT_TRUE(facts(0x3f800001).short_nan) << "not a NaN at all";
   EXPECT_FALSE(facts(0x7fc00001).short_nan);
+}
+
+/// Random words, many of them NaN, infinite, tiny or short.
+class Words {
+ public:
+  /// One that `facts` allow.
+  std::uint32_t of(const ValueFacts& facts) {
+    while (true) {
+      const std::uint32_t word = any();
+      const auto value = std::bit_cast<float>(word);
+      const bool is_nan = value != value, short_word = (word & 0xffff) == 0;
+      if (facts.fits_bf16 && !short_word) continue;
+      if (facts.fits_f16 && !is_nan && float16_value(float16_bits(value)) != value) continue;
+      if (facts.short_nan && is_nan && !short_word) continue;
+      return word;
+    }
+  }
+
+ private:
+  std::uint32_t any() {
+    const auto word = static_cast<std::uint32_t>(random_());
+    const std::uint32_t special[] = {word | 0x7f800000U, word & 0xbf000000U, word & 0x807fffffU,
+                                     (word & 0x83ffffffU) | 0x3c000000U, word};
+    const std::uint32_t chosen = special[random_() % 5];
+    const std::uint32_t masks[] = {0xffffffffU, 0xffff0000U, 0xffffe000U};
+    return chosen & masks[random_() % 3];
+  }
+
+  std::mt19937_64 random_{7};
+};
+
+/// Quiet: what arithmetic, of which alone facts speak, leaves of any NaN.
+std::uint32_t quiet(std::uint32_t word) {
+  const auto value = std::bit_cast<float>(word);
+  return value != value ? word | 0x400000U : word;
+}
+
+TEST(ValueFactsTest, EveryClaimHoldsForTheInterpreter) {
+  constexpr std::array kOps{Micro::Add,       Micro::Sub,    Micro::Mul,
+                            Micro::Div,       Micro::Sqrt,   Micro::Fma,
+                            Micro::Neg,       Micro::Abs,    Micro::MinNan,
+                            Micro::MaxNan,    Micro::Floor,  Micro::Ceil,
+                            Micro::RoundEven, Micro::Trunc,  Micro::RoundF16,
+                            Micro::RoundBF16, Micro::Select, Micro::RoundBF16ShortNan};
+  constexpr std::array<ValueFacts, 4> kKnown{ValueFacts{}, facts_of(DType::BF16),
+                                             facts_of(DType::F16), ValueFacts{.short_nan = true}};
+  Words words;
+  for (const Micro op : kOps) {
+    const bool selects = op == Micro::Select;
+    for (int attempt = 0; attempt < 40000; ++attempt) {
+      std::array<std::uint64_t, 3> cells{};
+      MicroProgram program;
+      std::vector<ValueFacts> facts;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const bool mask = selects && k == 0;
+        facts.push_back(mask ? ValueFacts{}
+                             : kKnown[static_cast<std::size_t>(attempt >> 2 * k) % 4]);
+        if (op == Micro::RoundBF16ShortNan) facts.back() = ValueFacts{.short_nan = true};
+        cells[k] = mask ? attempt % 2 : quiet(words.of(facts.back()));
+        program.push_back({.op = Micro::Input, .lane = mask ? Lane::Mask : Lane::F32, .imm = k});
+      }
+      const MicroInstruction in{.op = op, .lane = Lane::F32, .a = 0, .b = 1, .c = 2};
+      const auto made = static_cast<std::uint32_t>(
+          evaluate_one(in, program[0].lane, cells[0], cells[1], cells[2]));
+      const ValueFacts claimed = facts_of(in, program, facts);
+      const auto value = std::bit_cast<float>(made);
+      const bool is_nan = value != value, short_word = (made & 0xffff) == 0;
+      ASSERT_TRUE(!claimed.fits_bf16 || short_word) << name_of(op) << std::hex << ' ' << made;
+      ASSERT_TRUE(!claimed.short_nan || !is_nan || short_word)
+          << name_of(op) << std::hex << ' ' << made;
+      ASSERT_TRUE(!claimed.fits_f16 || is_nan || float16_value(float16_bits(value)) == value)
+          << name_of(op) << std::hex << ' ' << made;
+    }
+  }
+}
+
+TEST(ValueFactsTest, NumbersOfFloat64MayBringAnyNan) {
+  SpecBuilder b(Form::Pointwise);
+  b.store(b.apply("mul", DType::BF16, {b.load(DType::F64), b.load(DType::F64)}), DType::BF16);
+  EXPECT_EQ(count(b.spec(), Micro::RoundBF16), 2) << "the conversions of both";
 }
 
 /// The first element of a kernel with one input, one result and one parameter, all bfloat16.

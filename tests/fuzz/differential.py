@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import zip_longest
 from multiprocessing import get_context
 from random import Random
 from typing import Any, NamedTuple
@@ -112,28 +113,32 @@ def values_differ(expected: torch.Tensor, found: torch.Tensor) -> bool:
     return False
 
 
+def value_difference(expected: Any, found: Any, strides: bool) -> str | None:
+    """Of one value that a call gave or changed. Devices and generators differ as they should."""
+    if type(expected) is not type(found):
+        return f"{expected} | {found}"
+    if not isinstance(expected, tuple):
+        number = isinstance(expected, (bool, int, float, complex))
+        differ = number and values_differ(torch.tensor(expected), torch.tensor(found))
+        return f"{expected} | {found}" if differ else None
+    (laid, e), (laid_here, f) = expected, found
+    if e.is_sparse:
+        return None
+    if strides and laid != laid_here:
+        return f"strides {laid} | {laid_here}"
+    if not values_differ(e, f):
+        return None
+    return f"{e.dtype} {tuple(e.shape)} {e.flatten()[:4]} | {f.dtype} {f.flatten()[:4]}"
+
+
 def difference(name: str, seed: int, options: argparse.Namespace) -> str | None:
     expected, found = (outcome(name, seed, device) for device in ("cpu", "spyre"))
     if expected.error != found.error:
         serious = not expected.error
         told = f"{expected.error or 'no error'}: {expected.text} | {found.error or 'no error'}: {found.text}"
         return told if serious or options.errors else None
-    if len(expected.values) != len(found.values):
-        return f"{len(expected.values)} values | {len(found.values)}"
-    for e, f in zip(expected.values, found.values, strict=True):
-        if isinstance(e, tuple) != isinstance(f, tuple):
-            return f"{e} | {f}"
-        if not isinstance(e, tuple):  # numbers count; devices and generators differ as they should
-            if isinstance(e, (bool, int, float, complex)) and e != f and (e == e or f == f):
-                return f"{e} | {f}"
-            continue
-        if e[1].is_sparse:
-            continue
-        if values_differ(e[1], f[1]):
-            return f"{e[1].dtype} {tuple(e[1].shape)} {e[1].flatten()[:4]} | {f[1].dtype} {f[1].flatten()[:4]}"
-        if options.strides and e[0] != f[0]:
-            return f"strides {e[0]} | {f[0]}"
-    return None
+    pairs = zip_longest(expected.values, found.values)
+    return next((told for e, f in pairs if (told := value_difference(e, f, options.strides))), None)
 
 
 def differences(name: str, options: argparse.Namespace) -> list[str]:

@@ -312,6 +312,8 @@ def test_repeats_of_a_known_size() -> None:
         lambda x: torch.bincount(x[0].long()),
         lambda x: torch.bincount(x.abs().long()),
         lambda x: torch.bincount(x[0].abs().long(), minlength=-1),
+        lambda x: torch.bincount(torch.full_like(x[0], 2**63 - 1, dtype=torch.int64)),
+        lambda x: torch.repeat_interleave(torch.ones(2**20 + 1, device=x.device)),
         lambda x: x.masked_scatter_(x > -9, x[0]),
         lambda x: F.embedding_bag(torch.tensor([9], device=x.device), x, torch.tensor([0], device=x.device)),
         lambda x: F.embedding_bag(ROWS.to(x.device), x, torch.tensor([1], device=x.device)),
@@ -323,6 +325,17 @@ def test_repeats_of_a_known_size() -> None:
 )
 def test_refused_selections(call: Call) -> None:
     same_error(call, X.clone(), text=False)
+
+
+def test_nothing_is_counted_with_arithmetic_switched_off() -> None:
+    """What stands in memory instead of a count is not taken for one."""
+    x = torch.full((64, 4), 1.0).to("spyre")
+    with torch.spyre.config(exec="null"):
+        assert x[x > 0].shape == (0,)
+        assert x.nonzero().shape == (0, 2)
+        assert torch.bincount(x[0].long(), minlength=3).shape == (3,)
+        assert x[0].long().repeat_interleave(x[0].long()).shape == (0,)
+        assert torch.unique(x).numel() == x.numel()
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,13 @@ def test_wrong_directives_are_refused(policy, domains, words):
     assert piece["domain"] == 0
 
 
+def test_what_has_no_memory_of_its_own_has_no_pieces():
+    eye = torch.eye(3)
+    for other in (eye, eye.to("meta"), eye.to_sparse(), eye.to("spyre").to_sparse()):
+        with pytest.raises(TypeError):
+            torch.spyre.memory.pieces(other)
+
+
 PLACES = """
 import json, threading, torch
 m = torch.spyre.memory

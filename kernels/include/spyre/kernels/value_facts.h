@@ -15,7 +15,10 @@ struct ValueFacts {
 };
 
 /// The same of a value that storage of type `t` holds.
-ValueFacts facts_of(DType t);
+constexpr ValueFacts facts_of(DType t) {
+  return {
+      .fits_f16 = t == DType::F16, .fits_bf16 = t == DType::BF16, .short_nan = t == DType::BF16};
+}
 /// The same of what `in` makes; `facts` has an entry for each instruction of `program`, those that `in` reads first.
 ValueFacts facts_of(const MicroInstruction& in, const MicroProgram& program,
                     const std::vector<ValueFacts>& facts);
