@@ -1,3 +1,4 @@
+// spyre/kernels/streaming_test.cpp — which launches write past the caches.
 #include "streaming.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// spyre/kernels/value_facts_test.cpp — every claim about a value, and what rounding makes of it.
 #include "spyre/kernels/value_facts.h"
 
 #include <gtest/gtest.h>
