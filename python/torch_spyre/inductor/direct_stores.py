@@ -52,12 +52,22 @@ class _Stores:
         return writers[0] if self._makes(writers[0], copy, source) and self._is_free(writers[0], step) else None
 
     def _makes(self, writer: int, copy: OpSpec, source: TensorArg) -> bool:
-        """Whether the operation gives all that the copy reads, and everybody else reads just that."""
+        """Whether the operation gives all that the copy reads, and everybody else reads just that: point by point, if
+        the elements lie otherwise in the copy's target."""
         op = self._ops[writer]
         if op is None or op.reduced or op.may_fault or op.output != source:
             return False
-        alike = all(self._reads_only(reader, source) for reader in self._readers[source.buffer])
-        return alike and op.iteration_space == copy.iteration_space
+        if op.iteration_space != copy.iteration_space:
+            return False
+        alike = source.strides == copy.output.strides
+        return all(
+            self._reads_only(reader, source) and (alike or self._is_over(reader, op.iteration_space))
+            for reader in self._readers[source.buffer]
+        )
+
+    def _is_over(self, step: int, space: tuple[int, ...]) -> bool:
+        op = self._ops[step]
+        return op is None or op.iteration_space == space
 
     def _is_free(self, writer: int, step: int) -> bool:
         """Whether nobody misses what stood in the copy's target if it goes as early as the operation; which may read
