@@ -65,7 +65,7 @@ class _Stores:
             for reader in self._readers[source.buffer]
         )
 
-    def _is_over(self, step: int, space: tuple[int, ...]) -> bool:
+    def _is_over(self, step: int, space: tuple[int | str, ...]) -> bool:
         op = self._ops[step]
         return op is None or op.iteration_space == space
 
