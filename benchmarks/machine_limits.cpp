@@ -98,10 +98,15 @@ double bandwidth(size_t bytes, bool triad) {
 
 constexpr int kSteps = 100000;
 constexpr int kChains = 10;
+#ifdef __AVX512F__
+constexpr int kLanes = 16;
+#else
+constexpr int kLanes = 8;
+#endif
 
 /// fp32 multiply-adds on as many independent registers as hide their latency: flops per second of all threads.
 double fp32_flops() {
-  using Vector = float __attribute__((vector_size(64)));
+  using Vector = float __attribute__((vector_size(kLanes * sizeof(float))));
   const double seconds = best_seconds(size_t{32} << 20, [](int, int) {
     Vector sums[kChains] = {};
     Vector factor = Vector{} + 0.999F;
@@ -111,7 +116,7 @@ double fp32_flops() {
     }
     asm volatile("" : : "m"(sums));
   });
-  return 2.0 * 16 * kChains * kSteps * omp_get_max_threads() / seconds;
+  return 2.0 * kLanes * kChains * kSteps * omp_get_max_threads() / seconds;
 }
 
 /// The same for bf16 products with fp32 sums; 0 where the processor has no such instruction.

@@ -146,12 +146,16 @@ std::optional<Piece> DeviceMemory::take_directed(Bytes size, const Directive& di
   }
 }
 
+void DeviceMemory::give_back(std::span<const Piece> pieces) {
+  for (const Piece& piece : pieces) region_of(piece).free(piece.offset, piece.length);
+}
+
 std::vector<Piece> DeviceMemory::take_chunks(const std::vector<DomainShare>& shares) {
   std::vector<Piece> chunks;
   for (const DomainShare& share : shares) {
     const std::optional<Piece> chunk = take_from_domain(share.domain, share.end - share.begin);
     if (!chunk) {
-      for (const Piece& taken : chunks) region_of(taken).free(taken.offset, taken.length);
+      give_back(chunks);
       return {};
     }
     chunks.push_back(*chunk);
@@ -171,7 +175,7 @@ bool DeviceMemory::interleave(Allocation& allocation, const AllocationRequest& r
   Region& window = windows_.front();
   const std::optional<Bytes> offset = window.take(request.size);
   if (!offset) {
-    for (const Piece& taken : chunks) region_of(taken).free(taken.offset, taken.length);
+    give_back(chunks);
     return false;
   }
   allocation.place = {window_, *offset, window.rounded(request.size)};
@@ -223,8 +227,8 @@ void DeviceMemory::free(const Allocation& allocation) {
   const Piece& place = allocation.place;
   poison(place);
   const Lock lock(mutex_);
-  region_of(place).free(place.offset, place.length);
-  for (const Piece& chunk : allocation.chunks) region_of(chunk).free(chunk.offset, chunk.length);
+  give_back({&place, 1});
+  give_back(allocation.chunks);
   log(LogChannel::Alloc, 2, [&] { return str("free ", allocation.length); });
   if (is_program(place)) {
     stats_.program_allocated -= place.length;

@@ -1,6 +1,7 @@
 // spyre/device_sim/device_memory.h — all regions of a card.
 #pragma once
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "region.h"
@@ -61,6 +62,7 @@ class DeviceMemory {
   std::optional<Piece> take_from_domain(std::uint16_t domain, Bytes size) SPYRE_REQUIRES(mutex_);
   /// In one piece.
   std::optional<Piece> take_directed(Bytes size, const Directive& directive) SPYRE_REQUIRES(mutex_);
+  void give_back(std::span<const Piece> pieces) SPYRE_REQUIRES(mutex_);
   /// All of them, or none.
   std::vector<Piece> take_chunks(const std::vector<DomainShare>& shares) SPYRE_REQUIRES(mutex_);
   bool place(Allocation& allocation, const AllocationRequest& request) SPYRE_REQUIRES(mutex_);

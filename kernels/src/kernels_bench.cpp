@@ -192,6 +192,8 @@ void run(Isa isa, const char* only) {
        {ProductShape{"product 12 x 1024 x 32", DType::F32, 12, 1024, 32},
         ProductShape{"product 512 x 1024 x 2048", DType::F32, 512, 1024, 2048},
         ProductShape{"product 2048 x 384 x 1536", DType::F32, 2048, 384, 1536},
+        ProductShape{"product 96 x 64 x 2048", DType::F32, 96, 64, 2048},
+        ProductShape{"product 96 x 2048 x 64", DType::F32, 96, 2048, 64},
         ProductShape{"product bf16 12 x 1024 x 32", DType::BF16, 12, 1024, 32},
         ProductShape{"product bf16 512 x 1024 x 2048", DType::BF16, 512, 1024, 2048},
         ProductShape{"product bf16 2048 x 384 x 1536", DType::BF16, 2048, 384, 1536}})

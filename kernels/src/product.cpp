@@ -6,180 +6,104 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "product_packing.h"
 #include "product_tiles.h"
 #include "spyre/base/error.h"
 
 namespace spyre::kernels {
 namespace {
 
-constexpr std::int64_t kWord = 4;          // bytes
-constexpr std::int64_t kMostColumns = 32;  // of any tile
-constexpr std::int64_t kSetBytes = 4096;   // rows this far apart contend for the same cache lines
+constexpr std::int64_t kSetBytes = 4096;  // rows this far apart contend for the same cache lines
 constexpr std::int64_t kNearRows =
     2048;  // bytes: rows further apart are not worth reading in place
-
-/// The lanes of a packed tile: columns of the right operand, or rows of the left one.
-struct Lanes {
-  const std::byte* data = nullptr;
-  std::int64_t step_stride = 0, lane_stride = 0;  // elements
-  std::int64_t count = 0;
-};
-
-std::int64_t words_of(const Product& p) {
-  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps;
-  return (p.k + steps - 1) / steps;
-}
-
-/// Neighbours along the lanes: runs of them are copied, widened, or interleaved in pairs.
-class StepPacker {
- public:
-  StepPacker(const Product& p, const Lanes& lanes)
-      : type_(p.type),
-        k_(p.k),
-        pairs_(product_loops(p.isa, p.type, p.n).word_steps == 2),
-        lanes_(lanes) {}
-
-  void pack(std::int64_t word, std::byte* out) const {
-    if (pairs_) {
-      const bool whole = 2 * word + 1 < k_;
-      interleave(step(2 * word), whole ? step(2 * word + 1) : kZeros.data(), lanes_.count, out);
-    } else if (type_ != DType::F32) {
-      widen_row(type_, step(word), lanes_.count, reinterpret_cast<float*>(out));
-    } else if (lanes_.count == kMostColumns) {  // known to the compiler: no call
-      std::memcpy(out, step(word), kMostColumns * kWord);
-    } else {
-      std::memcpy(out, step(word), static_cast<std::size_t>(lanes_.count * kWord));
-    }
-  }
-
- private:
-  static constexpr std::array<std::byte, kMostColumns * 2> kZeros{};
-
-  const std::byte* step(std::int64_t number) const {
-    return lanes_.data + number * lanes_.step_stride * size_of(type_);
-  }
-
-  DType type_;
-  std::int64_t k_;
-  bool pairs_;
-  Lanes lanes_;
-};
-
-/// The word of one lane, of so many steps, from anywhere.
-std::uint32_t word_at(const Product& p, const Lanes& lanes, std::int64_t steps, std::int64_t lane,
-                      std::int64_t word) {
-  const std::int64_t size = size_of(p.type);
-  const auto element = [&](std::int64_t step) {
-    return lanes.data + (lane * lanes.lane_stride + step * lanes.step_stride) * size;
-  };
-  std::uint32_t result = 0;
-  if (p.type == DType::F32) {
-    std::memcpy(&result, element(word), sizeof result);
-  } else if (steps == 2) {
-    std::uint16_t even = 0, odd = 0;
-    std::memcpy(&even, element(2 * word), sizeof even);
-    if (2 * word + 1 < p.k) std::memcpy(&odd, element(2 * word + 1), sizeof odd);
-    result = even | std::uint32_t{odd} << 16;
-  } else {
-    float wide = 0;
-    widen_row(p.type, element(word), 1, &wide);
-    std::memcpy(&result, &wide, sizeof result);
-  }
-  return result;
-}
-
-/// Words from `first` on, one by one, from anywhere.
-void pack_words(const Product& p, const Lanes& lanes, std::int64_t first, std::int64_t pitch,
-                std::byte* out) {
-  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, words = words_of(p);
-  for (std::int64_t lane = 0; lane < lanes.count; ++lane)
-    for (std::int64_t w = first; w < words; ++w) {
-      const std::uint32_t word = word_at(p, lanes, steps, lane, w);
-      std::memcpy(out + (w * pitch + lane) * kWord, &word, sizeof word);
-    }
-}
-
-constexpr std::int64_t kBlock = 8;  // lanes and words that are transposed together
-
-/// A block of elements that are widened on the way.
-void transpose_wide(DType type, const std::byte* source, std::int64_t source_row, std::byte* out,
-                    std::int64_t pitch) {
-  std::array<float, kBlock * kBlock> wide;
-  for (std::int64_t lane = 0; lane < kBlock; ++lane)
-    widen_row(type, source + lane * source_row, kBlock,
-              &wide[static_cast<std::size_t>(lane * kBlock)]);
-  transpose_words(reinterpret_cast<const std::byte*>(wide.data()), kBlock * kWord, out, pitch);
-}
-
-void transpose_block(DType type, bool whole_words, const std::byte* source, std::int64_t source_row,
-                     std::byte* out, std::int64_t pitch) {
-  if (whole_words) transpose_words(source, source_row, out, pitch);
-  else transpose_wide(type, source, source_row, out, pitch);
-}
-
-/// The same of fewer lanes than a block has, as the tiles of some instruction sets do.
-void transpose_few(DType type, bool whole_words, const std::byte* source, std::int64_t source_row,
-                   std::int64_t lanes, std::byte* out, std::int64_t pitch) {
-  std::array<std::byte, kBlock * kBlock * kWord> rows{}, turned;
-  const std::int64_t row = kBlock * (whole_words ? kWord : size_of(type));
-  for (std::int64_t lane = 0; lane < lanes; ++lane)
-    std::memcpy(rows.data() + lane * row, source + lane * source_row,
-                static_cast<std::size_t>(row));
-  transpose_block(type, whole_words, rows.data(), row, turned.data(), kBlock);
-  for (std::int64_t word = 0; word < kBlock; ++word)
-    std::memcpy(out + word * pitch * kWord, turned.data() + word * kBlock * kWord,
-                static_cast<std::size_t>(lanes * kWord));
-}
-
-/// Neighbours along k: transposed in blocks.
-void pack_transposed(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
-  constexpr std::int64_t kLine = 16;  // words of a line of the cache
-  const std::int64_t steps = product_loops(p.isa, p.type, p.n).word_steps, size = size_of(p.type),
-                     word_bytes = size * steps, row_bytes = lanes.lane_stride * size;
-  const bool whole_words = word_bytes == kWord;
-  const std::int64_t words = p.k / steps / kLine * kLine;
-  for (std::int64_t w = 0; w < words; w += kLine)
-    for (std::int64_t lane = 0; lane < lanes.count; lane += kBlock)
-      for (std::int64_t i = w; i < w + kLine; i += kBlock) {
-        const std::byte* const column = lanes.data + i * word_bytes;
-        std::byte* const target = out + i * pitch * kWord;
-        if (lanes.count < kBlock) {
-          transpose_few(p.type, whole_words, column, row_bytes, lanes.count, target, pitch);
-          continue;
-        }
-        const std::int64_t block = std::min(lane, lanes.count - kBlock);  // the last may overlap
-        transpose_block(p.type, whole_words, column + block * row_bytes, row_bytes,
-                        target + block * kWord, pitch);
-      }
-  pack_words(p, lanes, words, pitch, out);
-}
-
-/// out[word * pitch + lane], for all of k.
-void pack_lanes(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
-  if (lanes.lane_stride == 1 || lanes.count == 1) {
-    const StepPacker packer(p, lanes);
-    for (std::int64_t w = 0, words = words_of(p); w < words; ++w)
-      packer.pack(w, out + w * pitch * kWord);
-  } else if (lanes.step_stride == 1) {
-    pack_transposed(p, lanes, pitch, out);
-  } else {
-    pack_words(p, lanes, 0, pitch, out);
-  }
-}
 
 std::byte* at(DType type, const MatrixView& m, std::int64_t row, std::int64_t column) {
   return m.data + (row * m.row_stride + column * m.column_stride) * size_of(type);
 }
 
+/// Rows that are multiplied in turn, in tiles that are as long as one another or one row longer, and what they have of the
+/// scratchpad.
+struct RowTiles {
+  RowTiles(std::int64_t first_row, std::int64_t rows, std::int64_t tile_rows)
+      : first(first_row),
+        count((rows + tile_rows - 1) / tile_rows),
+        shorter(rows / count),
+        longer(rows % count) {}
+
+  std::int64_t begin(std::int64_t tile) const {
+    return first + tile * shorter + std::min(tile, longer);
+  }
+
+  std::int64_t first, count;
+  std::int64_t shorter, longer;  // rows of the later tiles; how many, the first ones, are longer
+  std::byte* packed = nullptr;
+  std::byte* sums = nullptr;
+};
+
+/// Some steps of k of a band of columns.
+struct Part {
+  std::int64_t first_column = 0, last_column = 0;  // tiles
+  std::int64_t first_word = 0, words = 0;
+  std::int64_t next_step_bytes = 0;  // of what comes next, fetched by the way
+};
+
 /// One call of multiply(). Confined to it.
+///
+/// Sums of many steps are made part by part, so that the part of the right operand that all rows meet stays near. In
+/// between they are kept as float32, which changes no bit: in the result, or in the scratchpad for a band of columns.
 class Multiplication {
  public:
-  Multiplication(const Product& product, const MatrixView& left, const MatrixView& out)
+  Multiplication(const Product& product, const MatrixView& left, const RightTiles& right,
+                 std::int64_t first, std::int64_t last, const MatrixView& out)
       : product_(product),
         loops_(product_loops(product.isa, product.type, product.n)),
         words_(words_of(product)),
         left_(left),
-        out_(out) {}
+        right_(right),
+        first_(first),
+        last_(last),
+        out_(out),
+        packs_(!reads_in_place()),
+        tile_rows_(!packs_ && crowded() ? kUncrowdedRows : loops_.rows()),
+        // What meets one column comes by but once, and best in one go.
+        parts_(last - first == 1 ? 1 : parts_of(product)),
+        keeps_sums_(parts_ > 1 && !(is_direct(first) && is_direct(last - 1))),
+        reads_on_(!packs_ && parts_ == 1 &&
+                  left_.row_stride * size_of(product.type) == words_ * kWord) {}
+
+  std::int64_t tile_rows() const { return tile_rows_; }
+  /// What a tile of rows takes of the scratchpad, beside the spill of them all.
+  std::int64_t row_tile_bytes() const {
+    return (packs_ ? packed_bytes() : 0) + (keeps_sums_ ? sum_bytes(product_) : 0);
+  }
+
+  /// `scratch` has room for the tiles of these rows.
+  void run(std::int64_t first_row, std::int64_t rows, std::byte* scratch) const {
+    RowTiles tiles(first_row, rows, tile_rows_);
+    tiles.packed = tiles.sums = scratch;
+    if (packs_) {
+      pack(tiles);
+      tiles.sums += tiles.count * packed_bytes() + kPackingSpill;
+    }
+    const std::int64_t band = keeps_sums_ ? kBandTiles : last_ - first_;
+    for (std::int64_t column = first_; column < last_; column += band)
+      run_band(tiles, column, std::min(column + band, last_));
+  }
+
+  static std::int64_t parts_of(const Product& product) {
+    return (words_of(product) + kPartWords - 1) / kPartWords;
+  }
+  /// Of a tile of rows by a band.
+  static std::int64_t sum_bytes(const Product& product) {
+    return kBandTiles * kTileRoom * product.tile_columns() * kWord;
+  }
+
+ private:
+  static constexpr std::int64_t kCrowdedColumns = 256;  // fewer do not pay for packing the rows,
+  static constexpr std::int64_t kUncrowdedRows = 6;     // and then only so many rows go together
+  static constexpr std::int64_t kPartWords =
+      1024;  // of k: 64 or 128 KiB of a tile of the right operand
+  static constexpr std::int64_t kBandTiles = 4;  // of columns whose sums are kept at a time
 
   /// Whether the inner loop can read the left operand where it lies.
   bool reads_in_place() const {
@@ -188,89 +112,104 @@ class Multiplication {
     const bool worth_packing = crowded() && product_.n >= kCrowdedColumns;
     return words && (left_.column_stride == 1 || product_.k == 1) && !worth_packing;
   }
+  bool crowded() const { return left_.row_stride * size_of(product_.type) % kSetBytes == 0; }
+  std::int64_t packed_bytes() const { return words_ * loops_.rows() * kWord; }
+  std::int64_t width_of(std::int64_t column_tile) const {
+    return std::min(loops_.columns, product_.n - column_tile * loops_.columns);
+  }
+  /// Whether the loops can write this tile of columns where it belongs.
+  bool is_direct(std::int64_t column_tile) const {
+    return product_.result == DType::F32 && out_.column_stride == 1 &&
+           width_of(column_tile) == loops_.columns;
+  }
 
-  void run(std::int64_t first_row, std::int64_t rows, RightTiles right, std::int64_t first,
-           std::int64_t last, std::byte* scratch) const {
-    const std::int64_t most = scratch == nullptr && crowded() ? kUncrowdedRows : loops_.rows(),
-                       tiles = (rows + most - 1) / most;
-    const auto begin = [&](std::int64_t tile) { return first_row + rows * tile / tiles; };
-    if (scratch != nullptr)
-      for (std::int64_t t = 0; t < tiles; ++t)
-        pack_rows(begin(t), begin(t + 1), scratch + t * tile_bytes());
-    for (std::int64_t column = first; column < last; ++column) {
-      for (std::int64_t t = 0; t < tiles; ++t) {
-        ProductTile tile =
-            left_of(begin(t), scratch == nullptr ? nullptr : scratch + t * tile_bytes());
-        tile.right = right.data;
-        tile.right_step_bytes = right.step_bytes;
-        // The rows of a column of tiles share the fetching of the next one. Behind the last column
-        // come the next rows: with few rows, weights come from memory, and the processor does not
-        // foresee so far.
-        const std::int64_t row_bytes = (begin(t + 1) - begin(t)) * tile.row_bytes;
-        if (column + 1 == last && is_dense(tile)) fetch(tile, tile.left + row_bytes, row_bytes);
-        else
-          fetch(tile, right.data + right.tile_bytes + right.tile_bytes * t / tiles,
-                right.tile_bytes / tiles);
-        multiply_tile(tile, begin(t), begin(t + 1), column);
-      }
-      right.data += right.tile_bytes;
+  void pack(const RowTiles& tiles) const {
+    for (std::int64_t t = 0; t < tiles.count; ++t)
+      pack_lanes(product_,
+                 {at(product_.type, left_, tiles.begin(t), 0), left_.column_stride,
+                  left_.row_stride, tiles.begin(t + 1) - tiles.begin(t)},
+                 loops_.rows(), tiles.packed + t * packed_bytes());
+  }
+
+  void run_band(const RowTiles& tiles, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t i = 0; i < parts_; ++i) {
+      const std::int64_t word = words_ * i / parts_, words = words_ * (i + 1) / parts_ - word;
+      const std::int64_t bytes = right_.tile_bytes * words / words_;  // of a tile of columns
+      const Part part{first, last, word, words, bytes / tiles.count / words};
+      for (std::int64_t column = first; column < last; ++column)
+        for (std::int64_t t = 0; t < tiles.count; ++t) run_tile(tiles, part, t, column);
     }
   }
 
-  std::int64_t tile_bytes() const { return words_ * loops_.rows() * kWord; }
-
- private:
-  static constexpr std::int64_t kCrowdedColumns = 256;  // fewer do not pay for packing the rows,
-  static constexpr std::int64_t kUncrowdedRows = 6;     // and then only so many rows go together
-
-  /// Whether its rows lie one behind the other: then what follows are the next tile's.
-  bool is_dense(const ProductTile& tile) const { return tile.row_bytes == words_ * kWord; }
-
-  /// Has the tile fetch these bytes by the way.
-  void fetch(ProductTile& tile, const std::byte* from, std::int64_t bytes) const {
-    tile.next = from;
-    tile.next_step_bytes = bytes / words_;
+  void run_tile(const RowTiles& tiles, const Part& part, std::int64_t row_tile,
+                std::int64_t column_tile) const {
+    ProductTile tile = left_of(tiles, row_tile, part.first_word);
+    tile.steps = part.words;
+    tile.continues = part.first_word != 0;
+    tile.right = right_of(column_tile, part.first_word);
+    tile.right_step_bytes = right_.step_bytes;
+    const std::int64_t first = tiles.begin(row_tile), rows = tiles.begin(row_tile + 1) - first;
+    // The rows of a column of tiles share the fetching of what comes next. Behind the last column
+    // come the next rows: with few rows, weights come from memory, and the processor does not
+    // foresee so far.
+    if (reads_on_ && column_tile + 1 == last_) {
+      tile.next = tile.left + rows * tile.row_bytes;
+      tile.next_step_bytes = rows * kWord;
+    } else {
+      tile.next = next_right(part, column_tile) + row_tile * part.words * part.next_step_bytes;
+      tile.next_step_bytes = part.next_step_bytes;
+    }
+    std::byte* const target = at(product_.result, out_, first, column_tile * loops_.columns);
+    const bool complete = part.first_word + part.words == words_;
+    if (is_direct(column_tile)) {
+      tile.out = reinterpret_cast<float*>(target);
+      tile.out_row = out_.row_stride;
+      return multiply(tile, rows);
+    }
+    alignas(64) std::array<float, kTileRoom * kMostColumns> here;
+    tile.out =
+        keeps_sums_ ? sums_of(tiles, row_tile, column_tile - part.first_column) : here.data();
+    tile.out_row = loops_.columns;
+    multiply(tile, rows);
+    if (complete) store(tile.out, rows, width_of(column_tile), target);
   }
 
-  bool crowded() const { return left_.row_stride * size_of(product_.type) % kSetBytes == 0; }
-
-  void pack_rows(std::int64_t first, std::int64_t last, std::byte* out) const {
-    pack_lanes(
-        product_,
-        {at(product_.type, left_, first, 0), left_.column_stride, left_.row_stride, last - first},
-        loops_.rows(), out);
+  void multiply(const ProductTile& tile, std::int64_t rows) const {
+    loops_.by_rows[static_cast<std::size_t>(rows - 1)](tile);
   }
 
-  /// Rows from `first` on, which are packed at `packed` unless that is null.
-  ProductTile left_of(std::int64_t first, const std::byte* packed) const {
-    if (packed != nullptr)
-      return {
-          .steps = words_, .left = packed, .row_bytes = kWord, .step_bytes = loops_.rows() * kWord};
-    return {.steps = words_,
-            .left = at(product_.type, left_, first, 0),
+  const std::byte* right_of(std::int64_t column_tile, std::int64_t word) const {
+    return right_.data + (column_tile - first_) * right_.tile_bytes + word * right_.step_bytes;
+  }
+  const std::byte* next_right(const Part& part, std::int64_t column_tile) const {
+    if (column_tile + 1 != part.last_column) return right_of(column_tile + 1, part.first_word);
+    const std::int64_t word = part.first_word + part.words;
+    return word == words_ ? right_of(part.last_column, 0) : right_of(part.first_column, word);
+  }
+
+  ProductTile left_of(const RowTiles& tiles, std::int64_t row_tile, std::int64_t word) const {
+    const std::int64_t row_word = loops_.rows() * kWord;
+    if (packs_)
+      return {.left = tiles.packed + row_tile * packed_bytes() + word * row_word,
+              .row_bytes = kWord,
+              .step_bytes = row_word};
+    return {.left = at(product_.type, left_, tiles.begin(row_tile), 0) + word * kWord,
             .row_bytes = left_.row_stride * size_of(product_.type),
             .step_bytes = kWord};
   }
 
-  void multiply_tile(ProductTile& t, std::int64_t first, std::int64_t last,
-                     std::int64_t tile) const {
-    alignas(64) std::array<float, kTileRoom * kMostColumns> values;
-    const std::int64_t column = tile * loops_.columns,
-                       width = std::min(loops_.columns, product_.n - column);
-    std::byte* const target = at(product_.result, out_, first, column);
-    const bool direct =
-        product_.result == DType::F32 && out_.column_stride == 1 && width == loops_.columns;
-    t.out = direct ? reinterpret_cast<float*>(target) : values.data();
-    t.out_row = direct ? out_.row_stride : loops_.columns;
-    loops_.by_rows[static_cast<std::size_t>(last - first - 1)](t);
-    if (direct) return;
+  float* sums_of(const RowTiles& tiles, std::int64_t row_tile, std::int64_t column) const {
+    return reinterpret_cast<float*>(tiles.sums) +
+           (row_tile * kBandTiles + column) * kTileRoom * loops_.columns;
+  }
+
+  void store(const float* values, std::int64_t rows, std::int64_t width, std::byte* target) const {
     const std::int64_t size = size_of(product_.result);
     if (out_.row_stride == 1 && out_.column_stride != 1)
-      return store_columns(product_.result, values.data(), loops_.columns, last - first, width,
-                           target, out_.column_stride * size);
-    for (std::int64_t r = 0; r < last - first; ++r)
-      store_row(&values[static_cast<std::size_t>(r * loops_.columns)], width,
-                target + r * out_.row_stride * size);
+      return store_columns(product_.result, values, loops_.columns, rows, width, target,
+                           out_.column_stride * size);
+    for (std::int64_t r = 0; r < rows; ++r)
+      store_row(values + r * loops_.columns, width, target + r * out_.row_stride * size);
   }
 
   void store_row(const float* values, std::int64_t width, std::byte* target) const {
@@ -295,7 +234,14 @@ class Multiplication {
   const Product& product_;
   const ProductLoops& loops_;
   std::int64_t words_;
-  const MatrixView &left_, &out_;
+  const MatrixView& left_;
+  const RightTiles& right_;
+  std::int64_t first_, last_;  // tiles of columns
+  const MatrixView& out_;
+  bool packs_;
+  std::int64_t tile_rows_, parts_;
+  bool keeps_sums_;
+  bool reads_on_;  // the left operand lies as it is read: what follows are the next tile's rows
 };
 
 }  // namespace
@@ -311,7 +257,10 @@ Bytes Product::tile_bytes() const {
 Bytes Product::left_bytes(std::int64_t rows) const {
   const std::int64_t tile_rows = product_loops(isa, type, n).rows();
   const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
-  return {static_cast<std::uint64_t>(tiles * words_of(*this) * tile_rows * kWord)};
+  const std::int64_t sums =
+      Multiplication::parts_of(*this) == 1 ? 0 : Multiplication::sum_bytes(*this);
+  return {static_cast<std::uint64_t>(tiles * (words_of(*this) * tile_rows * kWord + sums) +
+                                     kPackingSpill)};
 }
 
 void Product::pack(const MatrixView& right, std::int64_t first, std::int64_t last,
@@ -344,13 +293,14 @@ RightTiles Product::tiles_in_place(const MatrixView& right, std::int64_t first) 
 void Product::multiply(const MatrixView& left, std::int64_t rows, const RightTiles& tiles,
                        std::int64_t first, std::int64_t last, const MatrixView& out,
                        std::span<std::byte> scratch) const {
-  const Multiplication work(*this, left, out);
-  if (work.reads_in_place()) return work.run(0, rows, tiles, first, last, nullptr);
-  const auto fitting = static_cast<std::int64_t>(scratch.size()) / work.tile_bytes() *
-                       product_loops(isa, type, n).rows();
+  const Multiplication work(*this, left, tiles, first, last, out);
+  const std::int64_t bytes = work.row_tile_bytes();
+  if (bytes == 0) return work.run(0, rows, nullptr);
+  const auto room = static_cast<std::int64_t>(scratch.size()) - kPackingSpill;
+  const std::int64_t fitting = room / bytes * work.tile_rows();
   ensure(fitting > 0, "a tile of rows fits the scratchpad");
   for (std::int64_t row = 0; row < rows; row += fitting)
-    work.run(row, std::min(fitting, rows - row), tiles, first, last, scratch.data());
+    work.run(row, std::min(fitting, rows - row), scratch.data());
 }
 
 }  // namespace spyre::kernels

@@ -96,7 +96,8 @@ TEST_P(ProductTest, IsTheAscendingChain) {
                                   {13, 17, 33},
                                   {30, 64, 96},
                                   {5, 40, 300},
-                                  {25, 9, 31}}) {
+                                  {25, 9, 31},
+                                  {14, 2101, 170}}) {
     const Product p{type, type, k, n, isa};
     Matrix left(type, rows, k, left_layout, 1), right(type, k, n, right_layout, 2),
         out(type, rows, n, out_layout, 3);

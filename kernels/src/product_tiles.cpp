@@ -55,7 +55,9 @@ template <int Rows, int Vectors> SPYRE_AVX512 void avx512_tile(const ProductTile
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
+    for (int v = 0; v < Vectors; ++v)
+      sum[r][v] =
+          t.continues ? _mm512_loadu_ps(t.out + r * t.out_row + 16 * v) : _mm512_setzero_ps();
   LeftWords left(t);
   const std::byte *right = t.right, *next = t.next;
   const std::int64_t step_bytes = t.step_bytes, right_step_bytes = t.right_step_bytes,
@@ -86,7 +88,9 @@ template <int Rows, int Vectors> SPYRE_AVX512_BF16 void avx512_bf16_tile(const P
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
+    for (int v = 0; v < Vectors; ++v)
+      sum[r][v] =
+          t.continues ? _mm512_loadu_ps(t.out + r * t.out_row + 16 * v) : _mm512_setzero_ps();
   LeftWords left(t);
   const std::byte *right = t.right, *next = t.next;
   const std::int64_t step_bytes = t.step_bytes, right_step_bytes = t.right_step_bytes,
@@ -117,7 +121,9 @@ template <int Rows, int Vectors> SPYRE_AVX2 void avx2_tile(const ProductTile& t)
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_setzero_ps();
+    for (int v = 0; v < Vectors; ++v)
+      sum[r][v] =
+          t.continues ? _mm256_loadu_ps(t.out + r * t.out_row + 8 * v) : _mm256_setzero_ps();
   LeftWords left(t);
   const std::byte *right = t.right, *next = t.next;
   const std::int64_t step_bytes = t.step_bytes, right_step_bytes = t.right_step_bytes,
@@ -247,27 +253,31 @@ SPYRE_AVX2 void widen_eights(DType type, const std::byte* values, std::int64_t e
                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rounded.data())));
 }
 
-void plain_store_column(DType type, const float* values, std::int64_t rows, std::byte* out) {
-  std::array<std::byte, kTileRoom * 2> rounded;
-  const auto* source = reinterpret_cast<const std::byte*>(values);
-  if (type != DType::F32) {
-    round_eights(type, values, kTileRoom / 8, rounded.data());
-    source = rounded.data();
+/// Of at most eight rows, as AVX2's tiles have them.
+SPYRE_AVX2 void avx2_store_column(DType type, const float* values, std::int64_t rows,
+                                  std::byte* out) {
+  if (type == DType::F32) {
+    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                  present = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(rows)), numbers);
+    return _mm256_maskstore_ps(reinterpret_cast<float*>(out), present, _mm256_load_ps(values));
   }
-  std::memcpy(out, source, static_cast<std::size_t>(rows * size_of(type)));
+  std::array<std::byte, 16> rounded;
+  round_eights(type, values, 1, rounded.data());
+  if (rows == 6) std::memcpy(out, rounded.data(), 12);  // known to the compiler: no call
+  else std::memcpy(out, rounded.data(), static_cast<std::size_t>(rows * 2));
 }
 
 }  // namespace
 
 void store_columns(DType type, const float* values, std::int64_t pitch, std::int64_t rows,
                    std::int64_t columns, std::byte* out, std::int64_t column_bytes) {
-  static const auto store_column = cpu_runs(Isa::Avx512) ? avx512_store_column : plain_store_column;
+  static const auto store_column = cpu_runs(Isa::Avx512) ? avx512_store_column : avx2_store_column;
   constexpr std::int64_t kBlock = 8;
   alignas(64) std::array<float, kBlock * kTileRoom> turned;  // by column
   for (std::int64_t column = 0; column < columns; column += kBlock) {
     for (std::int64_t row = 0; row < rows; row += kBlock)
       transpose_words(reinterpret_cast<const std::byte*>(values + row * pitch + column),
-                      pitch * static_cast<std::int64_t>(sizeof(float)),
+                      pitch * static_cast<std::int64_t>(sizeof(float)), kBlock,
                       reinterpret_cast<std::byte*>(turned.data() + row), kTileRoom);
     for (std::int64_t c = column; c < std::min(column + kBlock, columns); ++c)
       store_column(type, &turned[static_cast<std::size_t>((c - column) * kTileRoom)], rows,
@@ -290,13 +300,14 @@ const ProductLoops& product_loops(Isa isa, DType type, std::int64_t columns) {
   return columns <= choice.narrow.columns ? choice.narrow : choice.wide;
 }
 
-SPYRE_AVX2 void transpose_words(const std::byte* source, std::int64_t source_row, std::byte* target,
-                                std::int64_t target_row) {
+SPYRE_AVX2 void transpose_words(const std::byte* source, std::int64_t source_row, std::int64_t rows,
+                                std::byte* target, std::int64_t target_row) {
+  const auto row = [&](std::int64_t number) {
+    return reinterpret_cast<const float*>(source + std::min(number, rows - 1) * source_row);
+  };
   __m256 pairs[8], quads[8];
   for (std::int64_t i = 0; i < 4; ++i) {
-    const std::byte* const even_row = source + 2 * i * source_row;
-    const __m256 even = _mm256_loadu_ps(reinterpret_cast<const float*>(even_row)),
-                 odd = _mm256_loadu_ps(reinterpret_cast<const float*>(even_row + source_row));
+    const __m256 even = _mm256_loadu_ps(row(2 * i)), odd = _mm256_loadu_ps(row(2 * i + 1));
     pairs[2 * i] = _mm256_unpacklo_ps(even, odd);
     pairs[2 * i + 1] = _mm256_unpackhi_ps(even, odd);
   }
@@ -306,12 +317,13 @@ SPYRE_AVX2 void transpose_words(const std::byte* source, std::int64_t source_row
       quads[4 * i + 2 * j] = _mm256_shuffle_ps(a, b, 0b01'00'01'00);
       quads[4 * i + 2 * j + 1] = _mm256_shuffle_ps(a, b, 0b11'10'11'10);
     }
-  for (int i = 0; i < 4; ++i) {
-    auto* const out = reinterpret_cast<float*>(target);
+  auto* const out =
+      reinterpret_cast<float*>(target);  // a row's end goes before the next row's beginning
+  for (int i = 0; i < 4; ++i)
     _mm256_storeu_ps(out + i * target_row, _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20));
+  for (int i = 0; i < 4; ++i)
     _mm256_storeu_ps(out + (i + 4) * target_row,
                      _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31));
-  }
 }
 
 SPYRE_AVX2 void interleave(const std::byte* even, const std::byte* odd, std::int64_t count,

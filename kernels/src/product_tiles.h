@@ -12,7 +12,8 @@ namespace spyre::kernels {
 /// One tile of the result: `steps` words of each of its rows times as many rows of columns.
 /// A word is a float32, or two bfloat16 that are multiplied together. Writes whole rows of columns.
 struct ProductTile {
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;  // at least 1
+  bool continues = false;  // the sums in `out`
   const std::byte* left = nullptr;
   std::int64_t row_bytes = 0, step_bytes = 0;  // of `left`
   const std::byte* right = nullptr;
@@ -36,9 +37,10 @@ struct ProductLoops {
 const ProductLoops& product_loops(Isa isa, DType type, std::int64_t columns);
 
 /// 8 x 8 words: target[j * target_row + i] = source[i][j]. `source_row` in bytes, `target_row` in
-/// words.
-void transpose_words(const std::byte* source, std::int64_t source_row, std::byte* target,
-                     std::int64_t target_row);
+/// words. Of fewer `rows` the last is repeated; rows of the target are written in rising order, so that one may end
+/// where the next begins, and the last has room for 8 words.
+void transpose_words(const std::byte* source, std::int64_t source_row, std::int64_t rows,
+                     std::byte* target, std::int64_t target_row);
 /// Words even[i] | odd[i] << 16 of `count` neighbours of 16 bits.
 void interleave(const std::byte* even, const std::byte* odd, std::int64_t count, std::byte* out);
 /// Rows that a tile of results has room for: more than any tile has.

@@ -11,9 +11,13 @@ namespace spyre::lazy {
 namespace {
 
 struct Current {
-  const Directives* device;
+  std::weak_ptr<const void> device;  // its identity: another one may come to lie where it lay
   std::uint16_t number;
 };
+
+bool same_owner(const std::weak_ptr<const void>& a, const std::shared_ptr<const void>& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
 
 /// Of this thread, by device. Few threads have any, and few devices.
 std::vector<Current>& currents() {
@@ -25,7 +29,7 @@ std::vector<Current>& currents() {
 
 std::uint16_t Directives::current_of_thread() const {
   for (const Current& current : currents())
-    if (current.device == this && current.number < all_.size()) return current.number;
+    if (same_owner(current.device, identity_)) return current.number;
   return 0;
 }
 
@@ -41,8 +45,10 @@ std::uint16_t Directives::number_of(const device_sim::Directive& directive) {
 device_sim::Directive Directives::exchange_current(const device_sim::Directive& directive) {
   const device_sim::Directive previous = all_[current()];
   const std::uint16_t number = number_of(directive);
-  std::erase_if(currents(), [&](const Current& c) { return c.device == this; });
-  if (number != 0) currents().push_back({this, number});
+  std::erase_if(currents(), [&](const Current& c) {
+    return c.device.expired() || same_owner(c.device, identity_);
+  });
+  if (number != 0) currents().push_back({identity_, number});
   return previous;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "spyre/device_sim/directive.h"
 
@@ -28,6 +29,7 @@ class Directives {
   std::uint16_t number_of(const device_sim::Directive& directive);
 
   std::deque<device_sim::Directive> all_{1};  // references stay
+  std::shared_ptr<const void> identity_ = std::make_shared<char>();
 };
 
 }  // namespace spyre::lazy

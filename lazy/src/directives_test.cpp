@@ -1,6 +1,7 @@
 // spyre/lazy/directives_test.cpp — buffers are placed as their makers said, and plans keep to it.
 #include "directives.h"
 
+#include <optional>
 #include <thread>
 
 #include "device_fixture.h"
@@ -83,6 +84,14 @@ TEST_F(DirectivesTest, AResultTakesNoMemoryThatLiesElsewhere) {
     EXPECT_EQ(values, std::vector<float>(1024, 2));
   }
   EXPECT_EQ(device_.stats().plan_cache.misses, 2U) << "a plan for each placement";
+}
+
+TEST_F(DirectivesTest, WhatALostDeviceWasToldIsNotToldToTheNextAtItsPlace) {
+  std::optional<Directives> directives(std::in_place);
+  directives->exchange_current({Bind, {1}});
+  directives.emplace();  // at the same address
+  std::thread([&] { directives->exchange_current({Bind, {2}}); }).join();
+  EXPECT_EQ(directives->current(), 0);
 }
 
 TEST_F(DirectivesTest, ADirectiveHasOneNumber) {

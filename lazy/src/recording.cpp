@@ -105,8 +105,10 @@ BufferRef Recording::create_buffer(Bytes size) { return device_.state_->new_buff
 
 void Recording::added() {
   Trace& trace = stream_.trace;
-  if (serial_ == trace.serial()) trace.join_last();
+  // Where the lock was given up, another thread's nodes may stand between: they are units by themselves.
+  if (serial_ == trace.serial() && end_ + 1 == trace.nodes().size()) trace.join_last();
   serial_ = trace.serial();
+  end_ = trace.nodes().size();
   device_.state_->recorded_part(lock_, stream_);
 }
 

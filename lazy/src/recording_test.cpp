@@ -2,6 +2,7 @@
 #include "spyre/lazy/recording.h"
 
 #include "device_fixture.h"
+#include "spyre/lazy/captured_graph.h"
 
 namespace spyre::lazy {
 namespace {
@@ -32,8 +33,8 @@ class RecordingTest : public DeviceFixture {
       apply_in(unit, op, {in(x), number(0.5)}, x);
   }
 
-  void record_unit(const std::vector<DeviceTensor>& tensors) {
-    Recording unit(device, kStream, 10 * tensors.size());
+  void record_unit(const std::vector<DeviceTensor>& tensors, StreamId stream = kStream) {
+    Recording unit(device, stream, 10 * tensors.size());
     for (const DeviceTensor& x : tensors) part(unit, x);
     unit.finish();
   }
@@ -125,19 +126,48 @@ TEST_F(RecordingTest, AnExceptionLeavesWhatWasRecorded) {
 }
 
 TEST_F(RecordingTest, ReductionsAndTemporariesBelongToAUnit) {
-  const DeviceTensor x = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  const DeviceTensor sums = empty({2});
-  Recording unit(device, kStream, 2);
-  DeviceTensor doubled{unit.create_buffer({24}), DType::F32, {2, 3}, {3, 1}};
-  apply_in(unit, "mul", {in(x), number(2)}, doubled);
-  Dims strides{1, 0};
-  View to = sums.view();
-  to.strides = strides.span();
-  unit.record(Reduce{kernels::Reduction::Sum, DType::F32, DType::F32, doubled.sizes.span(), 2,
-                     doubled.view(), to, 0});
-  doubled = {};
-  unit.finish();
-  EXPECT_EQ(read<float>(sums), (Floats{12, 30}));
+  std::vector<DeviceTensor> xs, sums;
+  for (int i = 0; i < kParts; ++i) {
+    xs.push_back(tensor<float>({2, 3}, {1, 2, 3, 4, 5, static_cast<float>(i)}));
+    sums.push_back(empty({2}));
+  }
+  const auto part_with_sum = [&](Recording& unit, const DeviceTensor& x, const DeviceTensor& sum) {
+    part(unit, x);
+    DeviceTensor doubled{unit.create_buffer({24}), DType::F32, {2, 3}, {3, 1}};
+    apply_in(unit, "mul", {in(x), number(2)}, doubled);
+    Dims strides{1, 0};
+    View to = sum.view();
+    to.strides = strides.span();
+    unit.record(Reduce{kernels::Reduction::Sum, DType::F32, DType::F32, doubled.sizes.span(), 2,
+                       doubled.view(), to, 0});
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    Recording unit(device, kStream, std::size_t{12} * kParts);
+    for (int i = 0; i < kParts; ++i) part_with_sum(unit, xs[i], sums[i]);
+    unit.finish();
+    device.synchronize(kStream);
+  }
+  EXPECT_EQ(flushes(FlushReason::Step), 0U) << "what repeats within a unit is no beginning";
+  EXPECT_EQ(device.stats().plan_cache.misses, 1U);
+  for (int i = 0; i < kParts; ++i) {
+    const Floats values = read<float>(xs[i]), sum = read<float>(sums[i]);
+    EXPECT_EQ(sum[0], 2 * (values[0] + values[1] + values[2]));
+    EXPECT_EQ(sum[1], 2 * (values[3] + values[4] + values[5]));
+  }
+}
+
+TEST_F(RecordingTest, AUnitThatACaptureKeepsIsReplayed) {
+  const Floats once = run(1), twice = run(2);
+  ASSERT_NE(once, twice);
+  const std::vector<DeviceTensor> tensors = parameters();
+  const StreamId capture = device.begin_capture(kStream);
+  record_unit(tensors, capture);
+  const std::unique_ptr<CapturedGraph> graph = device.end_capture(capture);
+  EXPECT_EQ(graph->nodes(), 10U * kParts);
+  device.replay(kStream, *graph, {});
+  EXPECT_EQ(read<float>(tensors.back()), once);
+  device.replay(kStream, *graph, {});
+  EXPECT_EQ(read<float>(tensors.back()), twice);
 }
 
 }  // namespace

@@ -38,11 +38,12 @@ std::uint64_t StepDetector::slide_window(std::size_t unit, std::uint64_t newest)
 
 std::optional<std::size_t> StepDetector::observe(const Trace& trace) {
   const std::size_t newest = trace.last_unit();
-  if (nodes_ != newest) {  // another trace, or what is left behind a cut
+  if (serial_ != trace.serial() ||
+      nodes_ != newest) {  // another trace, or what is left behind a cut
+    serial_ = trace.serial();
     starts_.clear();
     for (nodes_ = 0; nodes_ != newest;) note(trace, nodes_);
   }
-  if (newest == 0) starts_.clear();
   return note(trace, newest);
 }
 

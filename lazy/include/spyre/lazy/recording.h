@@ -50,6 +50,7 @@ class Recording {
   Lock lock_;
   StreamState& stream_;
   std::uint64_t serial_ = 0;  // of the trace that has the unit's last node
+  std::size_t end_ = 0;       // nodes of that trace up to it
 };
 
 }  // namespace spyre::lazy

@@ -67,7 +67,8 @@ class StepDetector {
   std::array<std::uint64_t, kWindow> signatures_{};  // of the latest units, a ring
   std::uint64_t rolling_ = 0;                        // their hash
   std::vector<std::uint32_t> starts_;                // of the units seen so far: their first nodes
-  std::size_t nodes_ = 0;                            // of the trace seen so far
+  std::uint64_t serial_ = 0;                         // of the trace seen so far
+  std::size_t nodes_ = 0;                            // of it
   std::size_t period_ = 0;  // of the run that is all of the trace so far; 0: there is none
   std::array<Beginning, kRemembered> beginnings_{};
   std::uint64_t reads_ = 0;
