@@ -12,8 +12,6 @@ namespace {
 
 constexpr int kReductionLanes = 16;
 constexpr int kCacheLine = 64;
-/// Micro-ops of a pass that memory is not the limit of.
-constexpr int kBusyPass = 10;
 /// Bytes of a row that two rows of, and what a kernel keeps of one, still leave room for in a core's cache.
 constexpr int kPrefetchedRow = 64 << 10;
 
@@ -201,11 +199,11 @@ class RowProgram final : public LoopNest {
     advance(vectors);
   }
 
-  /// While the pass with the most work runs over a row that is in a cache, memory fetches the next one.
+  /// The first pass fetches a row. While the one with the most work of the others runs over it in a cache, memory fetches
+  /// the next one: processors do not foresee it across the border of a page.
   void prepare_prefetch(std::uint16_t pass) {
     ahead_ = {};
-    if (kernel_.passes.size() < 2 || pass != busiest_pass()) return;
-    if (work_of(kernel_.passes[pass].points) < kBusyPass) return;
+    if (kernel_.passes.size() < 2 || pass != busiest_later_pass()) return;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
       const ArgumentSpec& a = kernel_.spec.arguments[i];
       if (!cursors_[i].at.isValid() || a.kind != ArgumentSpec::Kind::Load ||
@@ -222,9 +220,9 @@ class RowProgram final : public LoopNest {
     }
   }
 
-  std::uint16_t busiest_pass() const {
-    std::uint16_t busiest = 0;
-    for (std::uint16_t p = 1; p < kernel_.passes.size(); ++p)
+  std::uint16_t busiest_later_pass() const {
+    std::uint16_t busiest = 1;
+    for (std::uint16_t p = 2; p < kernel_.passes.size(); ++p)
       if (work_of(kernel_.passes[p].points) > work_of(kernel_.passes[busiest].points)) busiest = p;
     return busiest;
   }

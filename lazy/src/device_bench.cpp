@@ -118,6 +118,56 @@ void hits() {
   }
 }
 
+/// Six operations and the sum of each row, on a number of rows that no plan is known for.
+void run_program(Device& device, std::int64_t rows) {
+  constexpr std::int64_t kColumns = 64;
+  const Dims sizes{rows, kColumns}, strides{kColumns, 1}, sum_strides{1, 0}, row_sizes{rows},
+      row_strides{1};
+  const auto make = [&](std::int64_t elements) {
+    return device.create_buffer({static_cast<std::uint64_t>(elements) * sizeof(float)});
+  };
+  const auto view = [](const BufferRef& buffer, const Dims& s) {
+    return View{buffer.get(), DType::F32, 0, s.span()};
+  };
+  const auto apply = [&](const char* op, const Dims& space, const Dims& s,
+                         std::vector<Input> inputs) {
+    BufferRef out = make(space.numel());
+    device.record(kStream, Pointwise{kernels::op_named(op), DType::F32, DType::F32, space.span(),
+                                     inputs, view(out, s), 0});
+    return out;
+  };
+  const auto number = [](double value) { return Input::of_double(value, DType::F32); };
+  const BufferRef x = apply("add", sizes, strides, {number(0.5), number(0.5)});
+  BufferRef y = apply("mul", sizes, strides, {Input::of(view(x, strides)), number(1.5)});
+  y = apply("add", sizes, strides, {Input::of(view(y, strides)), number(0.5)});
+  y = apply("mul", sizes, strides, {Input::of(view(y, strides)), Input::of(view(y, strides))});
+  y = apply("sub", sizes, strides, {Input::of(view(y, strides)), Input::of(view(x, strides))});
+  y = apply("mul", sizes, strides, {Input::of(view(y, strides)), number(0.25)});
+  const BufferRef sums = make(rows);
+  device.record(kStream, Reduce{kernels::Reduction::Sum, DType::F32, DType::F32, sizes.span(), 2,
+                                view(y, strides), view(sums, sum_strides), 0});
+  const BufferRef result =
+      apply("add", row_sizes, row_strides, {Input::of(view(sums, row_strides)), number(1)});
+  y = {};
+  device.synchronize(kStream);
+}
+
+void new_sizes() {
+  Settings settings;
+  settings.execution = kernels::Execution::Null;
+  constexpr int kSizes = 400;
+  double best = 1e18;
+  for (int round = 0; round < 5; ++round) {
+    Device device(Bench::spec(), settings);
+    run_program(device, 1000);
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t rows = 1; rows <= kSizes; ++rows) run_program(device, rows);
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
+    best = std::min(best, time.count() / kSizes);
+  }
+  std::printf("a program of 8 ops on a new size     %8.0f ns\n", best);
+}
+
 void results() {
   Settings settings;
   settings.isa = kernels::best_isa();
@@ -142,5 +192,6 @@ void results() {
 int main() {
   spyre::lazy::recording();
   spyre::lazy::hits();
+  spyre::lazy::new_sizes();
   spyre::lazy::results();
 }
