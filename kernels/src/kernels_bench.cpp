@@ -72,6 +72,19 @@ KernelSpec multiply_add() {
   return b.spec();
 }
 
+/// Products, sums and differences in turn, as the benchmarks' chains have them.
+KernelSpec arithmetic(int ops, DType type) {
+  SpecBuilder b(Form::Pointwise);
+  const std::uint16_t x = b.load(type);
+  std::uint16_t y = x;
+  for (int i = 0; i < ops; ++i) {
+    if (i % 4 == 2) y = b.apply("add_scaled", type, {y, x, b.param(DType::F32)});
+    else y = b.apply(i % 4 == 1 ? "add" : "mul", type, {y, b.param(type)});
+  }
+  b.store(y, type);
+  return b.spec();
+}
+
 KernelSpec unary(std::string_view name, DType type = DType::F32) {
   SpecBuilder b(Form::Pointwise);
   b.store(b.apply(name, type, {b.load(type)}), type);
@@ -123,8 +136,9 @@ void report_speed(const char* name, const KernelSpec& spec, Isa isa, std::int64_
     strides.push_back(per_row ? 0 : size_of(a.dtype));
     if (!per_row && !per_column) bytes += static_cast<double>(rows * row * size_of(a.dtype));
   }
-  const std::uint64_t one = 0x3f800000;
-  const LaunchArguments launch{bases.data(), extents.data(), strides.data(), &one};
+  const std::vector<std::uint64_t> params(spec.params,
+                                          0x3f803f80);  // about one, as float32 and as bfloat16
+  const LaunchArguments launch{bases.data(), extents.data(), strides.data(), params.data()};
   std::vector<std::byte> scratch(kernel->scratch_bytes(extents.data()).count + 64);
   const std::int64_t items = kernel->work_items(extents.data());
   const int repetitions = rows * row > 1000000 ? 7 : 200;
@@ -182,6 +196,9 @@ void run(Isa isa, const char* only) {
     report_speed("exp", unary("exp"), isa, rows, 1024);
     report_speed("tanh", unary("tanh"), isa, rows, 1024);
     report_speed("gelu (erf) bf16", unary("gelu", DType::BF16), isa, rows, 1024);
+    report_speed("chain of 12", arithmetic(12, DType::F32), isa, rows, 1024);
+    report_speed("chain of 12, bf16", arithmetic(12, DType::BF16), isa, rows, 1024);
+    report_speed("chain of 12, fp16", arithmetic(12, DType::F16), isa, rows, 1024);
     report_speed("softmax", softmax(DType::F32), isa, rows, 1024);
     report_speed("softmax bf16", softmax(DType::BF16), isa, rows, 1024);
     report_speed("sum of rows", reduction(Reduction::Sum, Form::Row), isa, rows, 1024);

@@ -15,6 +15,26 @@ constexpr int kMostInstructions = 320;
 /// Programs so short are bound by memory.
 constexpr int kShort = 24;
 
+/// Rounding to a half type takes a chain of instructions after each operation; only many vectors hide how long it takes.
+bool rounds(const Segment& points) {
+  return std::ranges::any_of(points.program, [](const MicroInstruction& in) {
+    return in.op == Micro::RoundF16 || in.op == Micro::RoundBF16 ||
+           in.op == Micro::RoundBF16ShortNan;
+  });
+}
+
+/// Vectors side by side that are worth having.
+int most_side_by_side(const Segment& points, int lanes, int work) {
+  if (lanes == 16) return work >= kShort ? 8 : 4;
+  return rounds(points) ? 8 : 4;
+}
+
+/// Registers for the points of a loop beside `kept` states. Of 16 registers none are set apart: what does not fit waits in
+/// the first cache, which costs less than waiting for results does, and constants are read from there anyway.
+int room_for_points(int lanes, int kept) {
+  return lanes == 16 ? usable_registers(lanes) - kept : 16;
+}
+
 }  // namespace
 
 int LoopNest::work_of(const Segment& segment) {
@@ -43,8 +63,8 @@ int LoopNest::side_by_side(const Segment& points, int kept) const {
   if (work > (isa_.lanes() == 16 ? 150 : 400)) return 0;
   if (is_strided(points)) return 1;
   const RegisterNeed need = register_need(points, kernel_.spec);
-  const int room = usable_registers(isa_.lanes()) - kept;
-  const int most = isa_.lanes() == 16 && work >= kShort ? 8 : 4;
+  const int room = room_for_points(isa_.lanes(), kept);
+  const int most = most_side_by_side(points, isa_.lanes(), work);
   const int masks = isa_.lanes() == 16 ? need.masks : 0;
   const int vectors = need.vectors + (isa_.lanes() == 16 ? 0 : need.masks);
   int count = 1;
