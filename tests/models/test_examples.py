@@ -84,3 +84,12 @@ def test_replayed_steps_have_the_bits_of_recorded_ones():
     done = run_example("graph_replay")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "300 losses: the same bits" in done.stdout
+
+
+def test_first_calls_are_compared():
+    done = run_example("first_call")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for line in done.stdout.splitlines()[1:]:
+        ratio, own, _ = map(float, line.split()[-3:])
+        assert ratio <= 0.25
+        assert own <= 0.05

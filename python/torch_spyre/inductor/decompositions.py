@@ -2,7 +2,8 @@
 
 PyTorch's decompositions would give other operations: other bits than eager code's, and slower ones. Kept whole, such an
 operator stays a call (library_steps.py), which records what eager code records, into the trace that the loops around it
-are in, too: a softmax still fuses with its neighbours.
+are in, too: a softmax still fuses with its neighbours. What is one operation in eager code is one in a loop, too
+(one_operation.py).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import torch
 from torch._inductor import decomposition, lowering
 from torch.utils import _pytree as pytree
 
+from .one_operation import ACTIVATIONS, INTERPOLATIONS, LISTS_OF_INTERPOLATIONS
+
 aten = torch.ops.aten
 
-#: Composed by eager code; then those that are one operation there, where a chain would round between its steps.
+#: Composed by eager code: they stay calls.
 WHOLE = (
     aten._softmax.default,
     aten._softmax_backward_data.default,
@@ -27,26 +30,17 @@ WHOLE = (
     aten.native_layer_norm_backward.default,
     aten.native_group_norm.default,
     aten.native_group_norm_backward.default,
-    aten.elu.default,
-    aten.elu_backward.default,
-    aten.gelu.default,
-    aten.gelu_backward.default,
-    aten.mish.default,
-    aten.mish_backward.default,
-    aten.silu.default,
-    aten.silu_backward.default,
-    aten.softplus.default,
-    aten.softplus_backward.default,
 )
+_KEPT = (*WHOLE, *ACTIVATIONS, *INTERPOLATIONS, *LISTS_OF_INTERPOLATIONS)
 
 
 def keep_whole() -> None:
     """Tells Inductor; for tensors of other devices its decompositions stay as they are."""
     for table in (decomposition.decompositions, decomposition.fast_random_decomps()):
-        for op in WHOLE:
+        for op in _KEPT:
             if op in table:
                 table[op] = _unless_on_device(table[op])
-    for op in WHOLE:
+    for op in _KEPT:
         if op not in lowering.lowerings:
             lowering.make_fallback(op, warn=False, override_decomp=True)
 

@@ -41,7 +41,7 @@ class _Stores:
     def _writer_for(self, step: int) -> int | None:
         """The operation that may write what this step copies to where it copies it."""
         copy = self._ops[step]
-        if copy is None or not _is_copy(copy):
+        if copy is None or not is_copy(copy):
             return None
         source = copy.args[0]
         assert isinstance(source, TensorArg)
@@ -101,7 +101,7 @@ class _Stores:
         self._readers[target.buffer] = sorted({*self._readers[target.buffer], *readers})
 
 
-def _is_copy(op: OpSpec) -> bool:
+def is_copy(op: OpSpec) -> bool:
     """Whether it changes nothing of what it reads."""
     if op.op != "cast" or op.reduced or op.may_fault or not isinstance(op.args[0], TensorArg):
         return False

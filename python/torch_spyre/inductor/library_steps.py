@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import pathlib
-from typing import Any
 
 import torch
 from torch._inductor.custom_graph_pass import CustomGraphModulePass
 
 from .decompositions import WHOLE
 from .dump import dump_graph
+from .host_numbers import is_view, kept_on_host, tensors
 from .input_layouts import InputLayouts
 from .op_names import NATIVE_TYPES, aten_overloads
 
@@ -60,15 +60,15 @@ def _source() -> str:
 def stays_a_call(node: torch.fx.Node) -> bool:
     """Whether an operator on the device is none that becomes loops."""
     target = node.target
-    results = _tensors(node.meta.get("val"))
+    results = tensors(node.meta.get("val"))
     on_device = results and all(map(is_on_device, results))
     if not isinstance(target, torch._ops.OpOverload) or not on_device:
         return False
     if target.namespace != "aten":
         return target.namespace == "prims" and _name(target) in _GATHERS
-    if _is_view(target) or target._schema.name.startswith("aten::_foreach_"):
+    if is_view(target) or target._schema.name.startswith("aten::_foreach_"):
         return False
-    return not _has_loops(target, results, [t for arg in node.all_input_nodes for t in _tensors(arg.meta.get("val"))])
+    return not _has_loops(target, results, [t for arg in node.all_input_nodes for t in tensors(arg.meta.get("val"))])
 
 
 def _has_loops(target: torch._ops.OpOverload, results: list[torch.Tensor], inputs: list[torch.Tensor]) -> bool:
@@ -79,32 +79,8 @@ def _has_loops(target: torch._ops.OpOverload, results: list[torch.Tensor], input
     return native and target not in WHOLE and _name(target) in _loops()
 
 
-def kept_on_host(gm: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    """Operators on numbers of the host that outlive a graph of the device, such as an optimizer's counts of steps.
-
-    Inductor would have a C++ compiler make a loop over one element. What only the device reads is part of its loops.
-    """
-    if not any(is_on_device(tensor) for node in gm.graph.nodes for tensor in _tensors(node.meta.get("val"))):
-        return []
-    calls: dict[torch.fx.Node, None] = {}
-    needed = {node for output in gm.graph.find_nodes(op="output") for node in output.all_input_nodes}
-    for node in reversed(gm.graph.nodes):
-        if _is_of_host_numbers(node) and (node in needed or node.target is torch.ops.aten.copy_.default):
-            calls[node] = None
-            needed |= {*node.all_input_nodes}
-    return list(reversed(calls))
-
-
 def is_on_device(tensor: torch.Tensor) -> bool:
     return tensor.device.type == "spyre"
-
-
-def _is_of_host_numbers(node: torch.fx.Node) -> bool:
-    target, results = node.target, _tensors(node.meta.get("val"))
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten" or _is_view(target) or not results:
-        return False
-    inputs = [tensor for argument in node.all_input_nodes for tensor in _tensors(argument.meta.get("val"))]
-    return all(tensor.device.type == "cpu" and tensor.dim() == 0 for tensor in (*results, *inputs))
 
 
 @functools.cache
@@ -116,16 +92,3 @@ def _name(target: torch._ops.OpOverload) -> str:
     """As the op table writes it: no overload name where it is "default"."""
     name = target._schema.name.partition("::")[2]
     return name if target._overloadname == "default" else f"{name}.{target._overloadname}"
-
-
-def _is_view(target: torch._ops.OpOverload) -> bool:
-    """Whether results share memory with arguments, which the loops' indices express."""
-    return any(r.alias_info is not None and not r.alias_info.is_write for r in target._schema.returns)
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [tensor for entry in value for tensor in _tensors(entry)]
-    return []

@@ -14,6 +14,8 @@ from torch._inductor.utils import sympy_product
 from torch._inductor.virtualized import V, ops
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND
 
+from . import one_operation
+
 aten = torch.ops.aten
 prims = torch.ops.prims
 
@@ -52,14 +54,40 @@ def register_lowerings() -> None:
     _offer(aten.clone.default, _realized(lowering.lowerings[aten.clone.default]))
     for op in (aten.div.Tensor, aten.mean.default, aten.mean.dim):
         _offer(op, _own[op])
+    single = {**one_operation.lowerings(), aten.div.Tensor: _own[aten.div.Tensor]}
+    for op, lower in one_operation.lowerings().items():
+        _offer(op, lower)
+    for op, each in one_operation.LISTS.items():
+        _offer(op, one_operation.for_each(each, single[each]))
 
 
 def _offer(op: torch._ops.OpOverload, function: Callable[..., Any]) -> None:
     def lower(x: Any, *args: Any, **kwargs: Any) -> Any:
-        on_spyre = isinstance(x, ir.TensorBox) and x.get_device_or_error().type == "spyre"
-        return function(x, *args, **kwargs) if on_spyre else None
+        return function(x, *args, **kwargs) if _is_on_spyre(x) else None
 
     lowering.user_lowerings.setdefault(op, lower)
+    writing = lowering.inplaceable_foreach_ops.get(op)
+    if writing is not None:
+        lowering.user_lowerings.setdefault(writing, _written(lower))
+
+
+def _is_on_spyre(x: Any) -> bool:
+    """Whether a tensor, or the first of a list, is on the device."""
+    first = x[0] if isinstance(x, (list, tuple)) else x
+    return isinstance(first, ir.TensorBox) and first.get_device_or_error().type == "spyre"
+
+
+def _written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The form that writes into its first list."""
+
+    def lower(first: Any, *args: Any, **kwargs: Any) -> Any:
+        results = function(first, *args, **kwargs)
+        if results is None:
+            return None
+        pairs = zip(first, results, strict=True)
+        return [lowering.mutate_to(into, result, unsafe_alias=True) for into, result in pairs]
+
+    return lower
 
 
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
