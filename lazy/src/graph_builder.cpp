@@ -10,6 +10,11 @@ namespace {
 class GraphBuilder {
  public:
   GraphBuilder(const Trace& trace, std::span<const BufferFacts> facts) : trace_(trace) {
+    std::size_t operands = 0;
+    for (const TraceNode& node : trace.nodes()) operands += trace.operands(node).size();
+    graph_.buffers.reserve(facts.size());
+    graph_.nodes.reserve(trace.nodes().size());
+    graph_.operands.reserve(operands);
     for (const BufferFacts& f : facts) graph_.add_buffer(f);
     graph_.params = static_cast<std::uint32_t>(trace.params().size());
   }

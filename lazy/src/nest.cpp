@@ -109,6 +109,7 @@ NodeNest nest_of(const Graph& graph, const Node& node) {
   NodeNest result;
   result.nest.library = node.kind == Node::Kind::Library;
   if (result.nest.library) return result;
+  result.strides.reserve(graph.all_operands(node).size());
   // Scalars take part as operands that never move.
   for (const Operand& o : graph.all_operands(node))
     result.strides.push_back(o.kind == Operand::Kind::Scalar ? Dims::filled(node.sizes.size(), 0)

@@ -8,9 +8,11 @@ namespace {
 
 using Kind = Dependence::Kind;
 
-void merge_inputs(Partition& partition, std::uint32_t node, kernels::Form form) {
+/// `producers`: room for them, used again and again.
+void merge_inputs(Partition& partition, std::uint32_t node, kernels::Form form,
+                  std::vector<std::uint32_t>& producers) {
   if (partition.graph().nodes[node].dead) return;
-  std::vector<std::uint32_t> producers;
+  producers.clear();
   for (const Dependence& d : partition.dependences().into(node))
     if (d.kind != Kind::Share) producers.push_back(d.from);
   std::ranges::sort(producers, std::greater{});
@@ -24,11 +26,15 @@ std::uint32_t node_count(const Partition& partition) {
 }  // namespace
 
 void merge_with_producers(Partition& partition, kernels::Form form) {
-  for (std::uint32_t n = 0; n < node_count(partition); ++n) merge_inputs(partition, n, form);
+  std::vector<std::uint32_t> producers;
+  for (std::uint32_t n = 0; n < node_count(partition); ++n)
+    merge_inputs(partition, n, form, producers);
 }
 
 void merge_producers_into(Partition& partition, kernels::Form form) {
-  for (std::uint32_t n = node_count(partition); n-- > 0;) merge_inputs(partition, n, form);
+  std::vector<std::uint32_t> producers;
+  for (std::uint32_t n = node_count(partition); n-- > 0;)
+    merge_inputs(partition, n, form, producers);
 }
 
 void merge_sharing(Partition& partition, kernels::Form form) {

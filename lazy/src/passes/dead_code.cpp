@@ -52,9 +52,46 @@ class ByteSet {
   std::vector<Interval> intervals_;
 };
 
+/// Whether a node writes every byte of its output's buffer, which it finds without data.
+bool fills(const Graph& graph, const Node& node, std::size_t position) {
+  const Operand& output = graph.operands[position];
+  const Dims& sizes = node.kind == Node::Kind::Library ? graph.library_sizes[position] : node.sizes;
+  std::int64_t elements = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if ((node.reduced >> d & 1U) != 0 || sizes[d] == 1) continue;
+    if (output.strides[d] != elements) return false;
+    elements *= sizes[d];
+  }
+  const BufferFacts& buffer = graph.buffers[output.index];
+  return output.offset == 0 && !buffer.written_before &&
+         elements * output.element_size == buffer.highest();
+}
+
+/// What most traces are: no buffer is written twice, and what is written can be seen in the end, or fills a buffer of which
+/// a later node reads something. Then every node is needed, and no sets of bytes are to be kept.
+bool all_needed(const Graph& graph) {
+  std::vector<bool> read(graph.buffers.size()), written(graph.buffers.size());
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (node.dead) continue;
+    const std::size_t outputs = node.first_operand + std::size_t{node.input_count};
+    for (std::size_t i = outputs; i < outputs + node.output_count; ++i) {
+      const std::uint32_t b = graph.operands[i].index;
+      if (written[b] || (!graph.buffers[b].observable && !(read[b] && fills(graph, node, i))))
+        return false;
+      written[b] = true;
+    }
+    for (const Operand& o : graph.inputs(node))
+      if (o.is_view()) read[o.index] = true;
+  }
+  return true;
+}
+
 }  // namespace
 
 Graph dead_code(Graph graph) {
+  if (all_needed(graph)) return graph;
+  std::vector<Access> accesses;
   std::vector<ByteSet> live(graph.buffers.size());
   for (std::size_t b = 0; b < live.size(); ++b)
     if (graph.buffers[b].observable)
@@ -63,7 +100,7 @@ Graph dead_code(Graph graph) {
     Node& node = graph.nodes[n];
     if (node.dead) continue;
     const auto operands = graph.all_operands(node);
-    std::vector<Access> accesses(operands.size());
+    accesses.assign(operands.size(), {});
     for (std::size_t i = 0; i < operands.size(); ++i)
       if (operands[i].is_view()) accesses[i] = access_of(graph, node, i);
     const auto outputs = std::span(accesses).subspan(node.input_count);
