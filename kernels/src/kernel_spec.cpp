@@ -21,10 +21,8 @@ std::string_view name_in(const std::array<std::string_view, N>& names, E e) {
 }
 
 template <class... Numbers> void put(std::string& key, Numbers... numbers) {
-  for (const std::uint64_t n : {static_cast<std::uint64_t>(numbers)...}) {
-    key.push_back(static_cast<char>(n & 0xff));
-    key.push_back(static_cast<char>(n >> 8));
-  }
+  const std::array words{static_cast<std::uint16_t>(numbers)...};
+  key.append(reinterpret_cast<const char*>(words.data()), sizeof words);
 }
 
 void print_step(std::ostream& out, const KernelSpec& spec, std::size_t i) {
@@ -154,7 +152,9 @@ class StepVerifier {
 }  // namespace
 
 std::string KernelSpec::key() const {
+  constexpr std::size_t kHeader = 12, kArgument = 6, kStep = 16 + 3 * 2;  // bytes, of three inputs
   std::string key;
+  key.reserve(kHeader + arguments.size() * kArgument + steps.size() * kStep);
   put(key, form, rank, params, numerics, arguments.size(), steps.size());
   for (const ArgumentSpec& a : arguments) put(key, a.kind, a.dtype, a.inner);
   for (const Step& s : steps) {

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "spyre/device_sim/data_format.h"
 
@@ -49,14 +50,22 @@ class TrafficCount {
     if (i >= node.input_count) {
       const bool stays = chain_ != nullptr && chain_->resident(operand.index) != Chain::kNone;
       if (stays || !writes(group, operand.index)) work_.passed_written += bytes();
-      else if (written_.emplace(operand.index, operand.offset).second)
+      else if (is_new({operand.index, operand.offset}, written_))
         work_.padding_written += padding();
-      if (chain_ == nullptr || stays) made_.insert(operand.index);
-    } else if (made_.contains(operand.index)) {
+      if (chain_ == nullptr || stays) is_new(operand.index, made_);
+    } else if (std::ranges::find(made_, operand.index) != made_.end()) {
       work_.passed_read += bytes();
-    } else if (read_.emplace(operand.index, operand.offset).second) {
+    } else if (is_new({operand.index, operand.offset}, read_)) {
       work_.padding_read += padding();
     }
+  }
+
+  /// Whether it was not in the list, which it is then.
+  template <class T>
+  static bool is_new(const std::type_identity_t<T>& value, std::vector<T>& list) {
+    const bool found = std::ranges::find(list, value) != list.end();
+    if (!found) list.push_back(value);
+    return !found;
   }
 
   /// Whether the group's own code writes the buffer; else it only passes on what it computes.
@@ -69,8 +78,9 @@ class TrafficCount {
   const Graph& graph_;
   const Chain* const chain_;
   Work& work_;
-  std::set<std::uint32_t> made_;  // buffers of which members pass on what they wrote
-  std::set<std::pair<std::uint32_t, std::int64_t>> read_, written_;
+  using Window = std::pair<std::uint32_t, std::int64_t>;  // a buffer, an offset
+  std::vector<std::uint32_t> made_;  // buffers of which members pass on what they wrote
+  std::vector<Window> read_, written_;
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ Partition::Partition(const Graph& graph, const FusionLimits& limits)
     draft.nodes = {n};
     draft.nest = nests_[n].nest;
     draft.position = n;
+    draft.before.reserve(dependences_.into(n).size());
+    draft.after.reserve(dependences_.out_of(n).size());
     for (const Dependence& d : dependences_.into(n))
       if (d.kind != Dependence::Kind::Share) draft.before.push_back(d.from);
     for (const Dependence& d : dependences_.out_of(n))

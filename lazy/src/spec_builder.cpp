@@ -29,6 +29,9 @@ class SpecBuilder {
         draft_(draft),
         values_(draft.nodes.size(), kNoStep) {
     spec().numerics = graph_.numerics;
+    spec().steps.reserve(4 * draft.nodes.size());  // a computation, what it loads, at times a store
+    arguments_.reserve(2 * draft.nodes.size());
+    group_.nodes.reserve(draft.nodes.size());
   }
 
   Group build() {
