@@ -58,17 +58,17 @@ def _source() -> str:
 
 
 def stays_a_call(node: torch.fx.Node) -> bool:
-    """Whether an operator on the device is none that becomes loops."""
-    target = node.target
-    results = tensors(node.meta.get("val"))
-    on_device = results and all(map(is_on_device, results))
-    if not isinstance(target, torch._ops.OpOverload) or not on_device:
+    """Whether an operator on the device is none that becomes loops. One without a result checks its arguments."""
+    target, results = node.target, tensors(node.meta.get("val"))
+    inputs = [tensor for argument in node.all_input_nodes for tensor in tensors(argument.meta.get("val"))]
+    concerned = results or inputs
+    if not isinstance(target, torch._ops.OpOverload) or not concerned or not all(map(is_on_device, concerned)):
         return False
     if target.namespace != "aten":
         return target.namespace == "prims" and _name(target) in _GATHERS
     if is_view(target) or target._schema.name.startswith("aten::_foreach_"):
         return False
-    return not _has_loops(target, results, [t for arg in node.all_input_nodes for t in tensors(arg.meta.get("val"))])
+    return not _has_loops(target, results, inputs)
 
 
 def _has_loops(target: torch._ops.OpOverload, results: list[torch.Tensor], inputs: list[torch.Tensor]) -> bool:

@@ -95,10 +95,13 @@ def _quick_form(target: Any) -> str | None:
     half the time that a call through torch.ops takes."""
     if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
         return None
-    makes_tensors = any(argument.name == "layout" for argument in target._schema.arguments)
+    arguments = target._schema.arguments
+    if any(str(argument.type) == "List[Optional[Tensor]]" for argument in arguments):
+        return None  # an index of x[:, i] is None, which only torch.ops takes
+    makes_tensors = any(argument.name == "layout" for argument in arguments)
     name: str = target._schema.name.removeprefix("aten::")
     of_two = target._overloadname == "Tensor" and not any(
-        isinstance(argument.type, torch.ListType) for argument in target._schema.arguments
+        isinstance(argument.type, torch.ListType) for argument in arguments
     )
     plain = (target._overloadname == "default" or of_two) and not makes_tensors
     return name if plain and _home_of(name) is not None else None
