@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "bindings.h"
 #include "spyre/engine/card_numbers.h"
@@ -29,21 +30,15 @@ std::optional<TensorLayout> kept_layout(const at::Tensor& tensor) {
 /// Upstream has these names here. Found when asked for: torch_spyre.layouts lets torch take layouts,
 /// which a program that names none of them need not have.
 py::object upstream_name(const std::string& name) {
-  constexpr std::array kLayouts{"DataFormats",     "ElementArrangement", "SpyreTensorLayout",
-                                "encode_constant", "get_device_dtype",   "get_elem_in_stick"};
-  constexpr std::array kTensors{"as_strided_with_layout",
-                                "copy_tensor",
-                                "fill_tensor",
-                                "get_spyre_tensor_layout",
-                                "reinterpret_tensor",
-                                "reinterpret_tensor_with_layout",
-                                "set_spyre_tensor_layout",
-                                "spyre_empty_with_layout"};
-  const auto has = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
-  const char* const home = has(kLayouts)   ? "torch_spyre.layouts"
-                           : has(kTensors) ? "torch_spyre.layout_tensors"
-                                           : nullptr;
-  if (home != nullptr) return py::module_::import(home).attr(name.c_str());
+  constexpr std::array<std::string_view, 6> kLayouts{"DataFormats",       "ElementArrangement",
+                                                     "SpyreTensorLayout", "encode_constant",
+                                                     "get_device_dtype",  "get_elem_in_stick"};
+  if (std::ranges::find(kLayouts, name) != kLayouts.end())
+    return py::module_::import("torch_spyre.layouts").attr(name.c_str());
+  if (!name.starts_with('_')) {
+    const auto tensors = py::module_::import("torch_spyre.layout_tensors");
+    if (tensors.attr("__all__").contains(name)) return tensors.attr(name.c_str());
+  }
   throw py::attribute_error("module 'torch_spyre._C' has no attribute '" + name + "'");
 }
 

@@ -6,14 +6,7 @@ from typing import Any
 import torch
 
 from ._hooks import SpyreTensorLayout
-from .layout_tensors import as_strided_with_layout as as_strided_with_layout
-from .layout_tensors import copy_tensor as copy_tensor
-from .layout_tensors import fill_tensor as fill_tensor
-from .layout_tensors import get_spyre_tensor_layout as get_spyre_tensor_layout
-from .layout_tensors import reinterpret_tensor as reinterpret_tensor
-from .layout_tensors import reinterpret_tensor_with_layout as reinterpret_tensor_with_layout
-from .layout_tensors import set_spyre_tensor_layout as set_spyre_tensor_layout
-from .layout_tensors import spyre_empty_with_layout as spyre_empty_with_layout
+from .layout_tensors import *  # noqa: F403
 
 class PreparedKernel:
     spec: Any
