@@ -164,14 +164,22 @@ TEST(Product, ReadsItsRightOperandInPlace) {
 
 TEST(Product, KeepsRowsApartThatContendForCacheLines) {
   if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
-  const std::int64_t rows = 20, k = 1021, n = 256;
-  const Product p{DType::F32, DType::F32, k, n};
-  Matrix left(DType::F32, rows, k, Layout::Rows, 1), right(DType::F32, k, n, Layout::Columns, 2),
-      out(DType::F32, rows, n, Layout::Rows, 3), same(DType::F32, rows, n, Layout::Rows, 3);
-  ASSERT_EQ(left.view().row_stride * 4 % 4096, 0);
-  multiply(p, left, right, out, rows, p.left_bytes(rows));
-  multiply(p, left, right, same, rows, p.left_bytes(12));
-  EXPECT_EQ(out.bytes(), same.bytes());
+  for (const std::int64_t k : {1021, 3069})  // the second in parts
+    for (const Layout layout : {Layout::Rows, Layout::Columns}) {
+      const std::int64_t rows = 20, n = 256;
+      const Product p{DType::F32, DType::F32, k, n};
+      Matrix left(DType::F32, rows, k, Layout::Rows, 1),
+          right(DType::F32, k, n, Layout::Columns, 2), out(DType::F32, rows, n, layout, 3),
+          same(DType::F32, rows, n, layout, 3);
+      ASSERT_EQ(left.view().row_stride * 4 % 4096, 0);
+      multiply(p, left, right, out, rows, p.left_bytes(rows));
+      multiply(p, left, right, same, rows, p.left_bytes(1));
+      EXPECT_EQ(out.bytes(), same.bytes());
+      float chain = 0;
+      for (std::int64_t i = 0; i < k; ++i)
+        chain = std::fma(left.get(rows - 1, i), right.get(i, n - 1), chain);
+      EXPECT_EQ(out.get(rows - 1, n - 1), chain);
+    }
 }
 
 TEST(Product, LeavesOtherTypesToTheLibrary) {
