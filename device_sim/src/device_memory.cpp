@@ -125,8 +125,10 @@ std::optional<Piece> DeviceMemory::take_from(Bytes size, const Admits& admits) {
       if (admits(domain_of(i))) piece = take(i, size);
     return piece;
   }
-  for (const std::size_t i : regions_in_order())
-    if (admits(domain_of(i)) && (piece = take(i, size))) break;
+  for (const std::size_t i : regions_in_order()) {
+    if (admits(domain_of(i))) piece = take(i, size);
+    if (piece) break;
+  }
   return piece;
 }
 
