@@ -37,11 +37,18 @@ class TestThings(TestCase):
     def test_worse(self, device):
         raise ValueError("everywhere")
 
+class TestEndless(TestCase):
+    def setUp(self):
+        super(self.__class__, self).setUp()
+    def test_fine(self, device):
+        pass
+
 class TestOthers(TestCase):
     def test_not_generic(self):
         raise ValueError
 
 instantiate_device_type_tests(TestThings, globals())
+instantiate_device_type_tests(TestEndless, globals())
 """
 
 
@@ -54,9 +61,18 @@ def test_the_command_tells_what_is_new(tmp_path):
     (tmp_path / "test_things.py").write_text(SUITE)
     done = command(str(tmp_path), "test_things.py")
     assert done.returncode == 1, done.stderr
-    assert "{'failed': 2, 'crashed': 1, 'passed': 1, 'skipped': 1} on spyre, 2 fail there alone" in done.stdout
+    assert "{'passed': 2, 'failed': 2, 'crashed': 1, 'skipped': 1} on spyre, 2 fail there alone" in done.stdout
     news = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  new:")]
     assert news == [f"test_things.py::TestThings::test_{name}" for name in ("bad", "crash")]
+
+
+def test_one_test_of_several_has_its_twin_on_cpu(tmp_path):
+    """Where CPU has more tests, others are one of N."""
+    more = SUITE.replace("dtypes, inst", "dtypes, dtypesIfCPU, inst")
+    more = more.replace("    @dtypes", "    @dtypesIfCPU(torch.float32, torch.float64)\n    @dtypes")
+    (tmp_path / "test_things.py").write_text(more)
+    done = command(str(tmp_path), "test_things.py", "--every", "3", "--first", "2")
+    assert "{'crashed': 1, 'failed': 1} on spyre, 1 fail there alone" in done.stdout
 
 
 def test_tests_of_several_devices_need_no_cpu(tmp_path):
