@@ -49,7 +49,8 @@ Tensor cat(const at::ITensorListRef& list, std::int64_t dim) {
       std::ranges::find_if(all, [](const Tensor* t) { return t->is_privateuseone(); });
   check_same_device(all, (on_device == all.end() ? all.front() : *on_device)->device());
   const c10::ScalarType type = at::native::result_type(list);
-  if (pieces.empty() || !serves(tensors, type)) return as_library<ATEN_OP(cat)>::call(list, dim);
+  if (!serves(tensors, type)) return as_library<ATEN_OP(cat)>::call(list, dim);
+  if (pieces.empty()) return at::empty({0}, all.front()->options().dtype(type));
 
   dim = at::maybe_wrap_dim(dim, pieces.front().dim());
   std::vector<std::int64_t> sizes = pieces.front().sizes().vec();
@@ -75,11 +76,11 @@ Tensor cat(const at::ITensorListRef& list, std::int64_t dim) {
 Tensor& cat_out(const at::ITensorListRef& list, std::int64_t dim, Tensor& out) {
   at::assert_no_internal_overlap(out);
   for (const Tensor& t : list) at::assert_no_overlap(out, t);
-  const Tensor joined = engine::cat(list, dim);
-  check_same_device(std::array{&out}, joined.device());
-  TORCH_CHECK_TYPE(c10::canCast(joined.scalar_type(), out.scalar_type()),
+  TORCH_CHECK_TYPE(list.empty() || c10::canCast(at::native::result_type(list), out.scalar_type()),
                    "torch.cat(): input types can't be cast to the desired output type ",
                    out.scalar_type());
+  const Tensor joined = engine::cat(list, dim);
+  check_same_device(std::array{&out}, joined.device());
   resize_output(out, dims_of(joined.sizes()), dims_of(joined.strides()));
   return out.copy_(joined);
 }

@@ -69,7 +69,9 @@ namespace spyre::engine {
 namespace {
 
 /// Whether linalg.lstsq gives residuals depends on the ranks that it finds, but for the driver that never gives any.
-bool has_residuals(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
+/// For a matrix without elements, CPU's kernel wants memory that it may resize.
+bool needs_cpu_least_squares(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
+  if (arguments[0].toTensor().numel() == 0) return true;
   const c10::IValue& driver =
       arguments[static_cast<std::size_t>(*op.schema().argumentIndexWithName("driver"))];
   return driver.isString() && driver.toStringRef() != "gelsy";
@@ -106,7 +108,8 @@ constexpr std::array kRows{
     STRUCTURED(_linalg_slogdet),
     STRUCTURED(triangular_solve),
     SchemaLibraryRow{.aten = "linalg_solve_triangular"},
-    SchemaLibraryRow{.aten = "linalg_lstsq.out", .faults = true, .on_host = &has_residuals},
+    SchemaLibraryRow{
+        .aten = "linalg_lstsq.out", .faults = true, .on_host = &needs_cpu_least_squares},
     SchemaLibraryRow{.aten = "_cholesky_solve_helper"},
     SchemaLibraryRow{.aten = "geqrf"},
     SchemaLibraryRow{.aten = "ormqr"},

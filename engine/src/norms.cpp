@@ -2,6 +2,7 @@
 //
 // All three are one formula over different dimensions: (x - mean) * rstd * weight + bias.
 #include <ATen/Operators.h>
+#include <c10/util/accumulate.h>
 
 #include "spyre/engine/library_op.h"
 #include "spyre/engine/operators.h"
@@ -17,10 +18,10 @@ using at::Tensor;
 using Optional = const std::optional<Tensor>&;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
+/// Of operands that the formulas take.
 bool serves(const Tensor& x, std::initializer_list<const Tensor*> others) {
   const std::optional<DType> type = native_type(x.scalar_type());
-  if (!type || !is_float(*type) || x.dim() >= static_cast<std::int64_t>(kMaxRank) || x.numel() == 0)
-    return false;
+  if (!type || !is_float(*type) || x.dim() >= static_cast<std::int64_t>(kMaxRank)) return false;
   for (const Tensor* t : others) {
     if (t == nullptr) continue;
     check_same_device({&t, 1}, x.device());
@@ -116,9 +117,9 @@ Gradients normalize_backward(const Tensor& grad, const Tensor& x, const Normaliz
 
 // Layer norm: the last dimensions.
 
-/// Shapes that PyTorch's own check would accept.
+/// Shapes that PyTorch's own check would accept, with something to normalize in each row.
 bool ends_with(const Tensor& x, c10::IntArrayRef shape) {
-  return !shape.empty() && x.sizes().size() >= shape.size() &&
+  return !shape.empty() && c10::multiply_integers(shape) != 0 && x.sizes().size() >= shape.size() &&
          x.sizes().slice(x.sizes().size() - shape.size()) == shape;
 }
 
@@ -164,9 +165,14 @@ struct Groups {
   static constexpr std::uint32_t kDims = 0b1100, kAffineDims = 0b1001;
 };
 
+/// True if there is something to normalize in each group; there may be no samples.
+bool has_rows(std::int64_t channels, std::int64_t pixels, std::int64_t groups) {
+  return channels > 0 && pixels > 0 && groups > 0;
+}
+
 Three group_norm(const Tensor& input, Optional weight, Optional bias, std::int64_t samples,
                  std::int64_t channels, std::int64_t pixels, std::int64_t group, double eps) {
-  if (!serves(input, {if_defined(weight), if_defined(bias)}))
+  if (!has_rows(channels, pixels, group) || !serves(input, {if_defined(weight), if_defined(bias)}))
     return as_library<ATEN_OP(native_group_norm)>::call(input, weight, bias, samples, channels,
                                                         pixels, group, eps);
   const Groups view{samples, group, channels / group, pixels};
@@ -182,7 +188,8 @@ Three group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor&
                           const Tensor& rstd, Optional weight, std::int64_t samples,
                           std::int64_t channels, std::int64_t pixels, std::int64_t group,
                           std::array<bool, 3> mask) {
-  if (!serves(input, {&grad, &mean, &rstd, if_defined(weight)}))
+  if (!has_rows(channels, pixels, group) ||
+      !serves(input, {&grad, &mean, &rstd, if_defined(weight)}))
     return as_library<ATEN_OP(native_group_norm_backward)>::call(
         grad, input, mean, rstd, weight, samples, channels, pixels, group, mask);
   const Groups view{samples, group, channels / group, pixels};
@@ -254,7 +261,7 @@ Three batch_norm_in_evaluation(const Tensor& input, const Scale& scale, Running 
 /// nullopt if they do not agree, or the input is not served.
 std::optional<DType> statistics_type(const Tensor& input,
                                      std::initializer_list<const Tensor*> parameters) {
-  if (input.dim() < 2 || !serves(input, {})) return std::nullopt;
+  if (input.dim() < 2 || input.numel() == 0 || !serves(input, {})) return std::nullopt;
   c10::ScalarType type = input.scalar_type();
   for (const Tensor* p : parameters)
     if (p != nullptr) type = p->scalar_type();
@@ -287,6 +294,18 @@ Three batch_norm(const Tensor& input, Optional weight, Optional bias, Optional r
 Three batch_norm_legit(const Tensor& input, Optional weight, Optional bias, Tensor& running_mean,
                        Tensor& running_var, bool training, double momentum, double eps) {
   return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+/// The same with nothing to keep for the gradient beside the statistics.
+std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(const Tensor& input,
+                                                                  Optional weight, Optional bias,
+                                                                  Tensor& running_mean,
+                                                                  Tensor& running_var,
+                                                                  double momentum, double eps) {
+  auto [out, mean, rstd] =
+      batch_norm(input, weight, bias, running_mean, running_var, true, momentum, eps);
+  return {std::move(out), std::move(mean), std::move(rstd),
+          at::empty({0}, input.options().dtype(at::kByte))};
 }
 
 Three batch_norm_without_statistics(const Tensor& input, Optional weight, Optional bias,
@@ -325,6 +344,15 @@ Three batch_norm_backward(const Tensor& grad, const Tensor& input, Optional weig
   return {g.input, per_channel(g.weight), per_channel(g.bias)};
 }
 
+Three batch_norm_with_update_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                      Optional running_mean, Optional running_var,
+                                      Optional save_mean, Optional save_rstd, bool update,
+                                      double eps, std::array<bool, 3> mask,
+                                      const Tensor& /*reserve*/) {
+  return batch_norm_backward(grad, input, weight, running_mean, running_var, save_mean, save_rstd,
+                             update, eps, mask);
+}
+
 }  // namespace
 
 void register_norms(Registrations& registrations) {
@@ -336,6 +364,8 @@ void register_norms(Registrations& registrations) {
   registrations.add_overload<&batch_norm_legit>("_native_batch_norm_legit");
   registrations.add_overload<&batch_norm_without_statistics>("_native_batch_norm_legit.no_stats");
   registrations.add_overload<&batch_norm_backward>("native_batch_norm_backward");
+  registrations.add_overload<&batch_norm_with_update>("_batch_norm_with_update");
+  registrations.add_overload<&batch_norm_with_update_backward>("batch_norm_backward");
 }
 
 }  // namespace spyre::engine

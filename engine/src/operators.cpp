@@ -22,6 +22,7 @@ const Registrations kOperators = [] {
   register_assembly(registrations);
   register_arrangement(registrations);
   register_unique(registrations);
+  register_repeats(registrations);
   register_schema_library(registrations);
   return registrations;
 }();

@@ -81,18 +81,27 @@ std::optional<NegativeRule> negative_rule(const OpInfo& info) {
 
 bool is_negative(const c10::Scalar& number) { return !number.isComplex() && number.toDouble() < 0; }
 
-/// Calls that CPU refuses for other reasons than shapes and types; the host path raises its error.
-bool refused_by_cpu(const OpInfo& info, Operands operands) {
-  const auto is_mask = [&](std::size_t i) {
-    return operands[i].promoting() != nullptr &&
-           operands[i].promoting()->scalar_type() == c10::kBool;
+/// Types that CPU's kernels do not take together.
+bool refuses_types(const OpInfo& info, Operands operands) {
+  const auto type_of = [&](std::size_t i) {
+    const at::Tensor* const tensor = operands[i].promoting();
+    return tensor == nullptr ? std::nullopt : std::optional(tensor->scalar_type());
   };
+  const auto is_integral = [&](std::size_t i) {
+    return type_of(i) && c10::isIntegralType(*type_of(i), /*includeBool=*/true);
+  };
+  if (info.name == "addcdiv") return is_integral(1) && is_integral(2);
   // Ops that CPU writes without promotion.
   if (info.name == "lerp" || info.name == "heaviside") return !alike(operands);
-  if (info.name == "where") return !is_mask(0);
+  if (info.name == "where") return type_of(0) != c10::kBool;
+  return info.name == "masked_fill" && type_of(1) != c10::kBool;
+}
+
+/// Calls that CPU refuses for other reasons than shapes; the host path raises its error.
+bool refused_by_cpu(const OpInfo& info, Operands operands) {
+  if (refuses_types(info, operands)) return true;
   if (info.name == "masked_fill")
-    return !is_mask(1) ||
-           (operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0);
+    return operands[2].promoting() != nullptr && operands[2].promoting()->dim() != 0;
   const std::optional<NegativeRule> rule = negative_rule(info);
   if (!rule || operands[rule->input].promoting() != nullptr) return false;
   return is_negative(operands[rule->input].number()) &&

@@ -13,6 +13,7 @@
 #include "spyre/base/text.h"
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/fallback.h"
+#include "spyre/engine/runtime.h"
 #include "spyre/engine/shape_rules.h"
 
 namespace spyre::engine {
@@ -82,7 +83,8 @@ std::optional<c10::OperatorHandle> find_in_place_form(const c10::OperatorHandle&
 /// An out form: the functional form, then a copy. Where CPU would not just copy, it has the say.
 struct OutByCopy final : c10::OperatorKernel {
   explicit OutByCopy(c10::OperatorHandle f)
-      : functional(f), dtype(f.schema().argumentIndexWithName("dtype")) {}
+      : functional(f),
+        dtype(has_its_own_type(f) ? std::nullopt : f.schema().argumentIndexWithName("dtype")) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
     const auto call = torch::jit::last(*stack, op.schema().arguments().size());
@@ -91,7 +93,12 @@ struct OutByCopy final : c10::OperatorKernel {
     device_of_call(op, *stack);  // refuses results on other devices, whatever else is wrong
     const std::vector<c10::IValue> outs = torch::jit::pop(*stack, count);
     choose_type(*stack, outs.front().toTensor());
-    functional.callBoxed(stack);
+    try {
+      functional.callBoxed(stack);
+    } catch (const c10::Error&) {
+      refuse_as_cpu(op, given);
+      throw;
+    }
     const std::vector<c10::IValue> results = torch::jit::pop(*stack, count);
     const bool alike = std::ranges::equal(results, outs, {}, type_of, type_of);
     if (!alike) {
@@ -100,6 +107,19 @@ struct OutByCopy final : c10::OperatorKernel {
       for (std::size_t i = 0; i < count; ++i) store(results[i].toTensor(), outs[i].toTensor());
     }
     stack->insert(stack->end(), outs.begin(), outs.end());
+  }
+
+  /// Of two things that are wrong, CPU may see the one first that is wrong with `out`.
+  static void refuse_as_cpu(const c10::OperatorHandle& op, torch::jit::Stack& given) {
+    if (Runtime::get().fallback_policy() == FallbackPolicy::Allow)
+      bounded([&] { fall_back(op, &given); });
+  }
+
+  /// Out forms that PyTorch generates or checks itself: `out` has to have the type that the result has without it.
+  static bool has_its_own_type(const c10::OperatorHandle& functional) {
+    const c10::OperatorName& name = functional.operator_name();
+    return name.name == "aten::linalg_vector_norm" ||
+           (name.overload_name.empty() && (name.name == "aten::sum" || name.name == "aten::prod"));
   }
 
   static c10::ScalarType type_of(const c10::IValue& value) {

@@ -315,10 +315,20 @@ void register_schema_library(Registrations& registrations) {
   }
 }
 
+namespace {
+
+/// In place: real numbers stay as they are.
+void conjugate(const OperatorHandle& op, Stack* stack) {
+  if (stack->back().toTensor().is_complex()) record_elements_or_fall_back(op, stack);
+}
+
+}  // namespace
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   // PyTorch's kernel for all devices looks up code for each device, and knows only its own.
+  m.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&conjugate>>());
   m.impl(
-      "conj_physical_",
+      "conj_physical.out",
       torch::CppFunction::makeFromBoxedFunction<&guarded_boxed<&record_elements_or_fall_back>>());
 }
 

@@ -105,11 +105,6 @@ void shapes_of_logspace(const c10::OperatorHandle& op, torch::jit::Stack& stack)
   torch::jit::push(stack, result);
 }
 
-/// CPU's kernel checks it.
-bool is_told_the_size(const c10::OperatorHandle& /*op*/, c10::ArrayRef<c10::IValue> arguments) {
-  return !arguments[1].isNone();
-}
-
 bool has_sparse_gradient(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
   return arguments[static_cast<std::size_t>(*op.schema().argumentIndexWithName("sparse"))].toBool();
 }
@@ -170,11 +165,6 @@ constexpr std::array kRows{
     SchemaLibraryRow{.aten = "nonzero", .count = &count_nonzero, .shapes = &shapes_of_nonzero},
     SchemaLibraryRow{
         .aten = "masked_select", .count = &count_masked_select, .shapes = &shapes_of_masked_select},
-    SchemaLibraryRow{.aten = "repeat_interleave.Tensor",
-                     .faults = true,
-                     .count = &count_repeats,
-                     .on_host = &is_told_the_size,
-                     .shapes = &shapes_of_repeats},
     SchemaLibraryRow{.aten = "bincount", .count = &count_bins, .shapes = &shapes_of_bincount},
     // Losses over class indices.
     STRUCTURED(_ctc_loss),

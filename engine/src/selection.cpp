@@ -60,21 +60,6 @@ std::int64_t count_masked_select(c10::ArrayRef<c10::IValue> arguments) {
   return all == 0 ? 0 : read_count(mask.sum()).value_or(0) * (all / mask.numel());
 }
 
-void shapes_of_repeats(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
-  const Tensor repeats = arguments_of(op, stack)[0].toTensor();
-  const c10::ScalarType type = repeats.scalar_type();
-  TORCH_CHECK(repeats.dim() == 1 && (type == at::kLong || type == at::kInt), kNotOurs);
-  give(op, stack, of_type(repeats.scalar_type(), {0}));
-}
-
-std::int64_t count_repeats(c10::ArrayRef<c10::IValue> arguments) {
-  const Tensor& repeats = arguments[0].toTensor();
-  if (repeats.numel() == 0) return 0;
-  const Tensor sum = repeats.sum(), low = repeats.min().to(at::kLong);
-  TORCH_CHECK(read_count(low).value_or(0) >= 0, "repeats can not be negative");
-  return read_count(sum).value_or(0);
-}
-
 void shapes_of_bincount(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   const auto arguments = arguments_of(op, stack);
   const Tensor self = arguments[0].toTensor();

@@ -100,21 +100,28 @@ Tensor vector_norm(const Tensor& self, const Scalar& order, OptionalIntArrayRef 
                    std::optional<c10::ScalarType> dtype) {
   const std::uint32_t dims = dimension_set(self, dim);
   const std::optional<DType> type = native_type(dtype.value_or(self.scalar_type()));
+  const bool narrows = dtype && c10::promoteTypes(self.scalar_type(), *dtype) != *dtype;
   const bool has_identity =
       reduced_count(self, dims) > 0 ||
       (!order.isComplex() && order.toDouble() >= 0 && !std::isinf(order.toDouble()));
-  if (!is_floating(self) || !type || !is_float(*type) || order.isComplex() || !has_identity)
+  if (!is_floating(self) || !type || !is_float(*type) || order.isComplex() || !has_identity ||
+      narrows)
     return as_library<ATEN_OP(linalg_vector_norm)>::call(self, order, dim, keepdim, dtype);
   return norm_over(self, order.toDouble(), dims, keepdim, *type);
 }
 
+/// The older forms look at the types first.
 Tensor norm(const Tensor& self, const std::optional<Scalar>& p, c10::IntArrayRef dim,
             bool keepdim) {
+  if (!is_floating(self))
+    return as_library<ATEN_OP2(norm, ScalarOpt_dim)>::call(self, p, dim, keepdim);
   return vector_norm(self, p.value_or(2), dim, keepdim, std::nullopt);
 }
 
 Tensor norm_typed(const Tensor& self, const std::optional<Scalar>& p, c10::IntArrayRef dim,
                   bool keepdim, c10::ScalarType dtype) {
+  if (!is_floating(self) || !c10::isFloatingType(dtype))
+    return as_library<ATEN_OP2(norm, ScalarOpt_dim_dtype)>::call(self, p, dim, keepdim, dtype);
   return vector_norm(self, p.value_or(2), dim, keepdim, dtype);
 }
 

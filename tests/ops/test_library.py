@@ -296,11 +296,6 @@ def test_results_go_where_they_were_asked_for() -> None:
     compare_with_cpu(lambda x, o: torch.nonzero(x > 0, out=o), X, torch.empty(0, dtype=torch.int64))
 
 
-def test_repeats_of_a_known_size() -> None:
-    call = lambda x: x.repeat_interleave(torch.arange(5, device=x.device), 0, output_size=10)  # noqa: E731
-    compare_with_cpu(call, X, host=["aten::repeat_interleave.Tensor"])
-
-
 @pytest.mark.parametrize(
     "call",
     [

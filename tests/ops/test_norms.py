@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -53,6 +54,16 @@ def test_layer_norm(dtype: torch.dtype, affine: bool) -> None:
     compare_with_cpu(lambda t: torch.native_layer_norm(t, (6, 48), None, None, 1e-5), x, **CLOSE[dtype])
 
 
+def test_no_samples() -> None:
+    """What a batch that is empty gives, and its gradients: zeros for the parameters."""
+    w, b = sample((8,), torch.float32, seed=1), sample((8,), torch.float32, seed=2)
+    none = torch.empty(0, 8)
+    for fn in (lambda t, w, b: F.layer_norm(t, (8,), w, b), lambda t, w, b: F.group_norm(t, 2, w, b)):
+        compare_with_cpu(fn, none, w, b)
+        compare_gradients(fn, none, w, b)
+    compare_with_cpu(lambda t: torch.native_layer_norm(t, (8,), None, None, 1e-5), torch.empty(3, 0, 8))
+
+
 def test_layer_norm_refusals() -> None:
     x = sample((4, 8), torch.float32)
     same_error(lambda t: F.layer_norm(t, (7,)), x)
@@ -68,6 +79,18 @@ def test_group_norm() -> None:
     fn = lambda t, w, b: F.group_norm(t, 4, w, b)  # noqa: E731
     compare_with_cpu(fn, x, w, b, **CLOSE[torch.float32])
     compare_gradients(fn, x, w, b, **GRADIENT)
+
+
+def test_batch_norm_with_update() -> None:
+    """The operator that exported programs have."""
+
+    def fn(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> Any:
+        out, *saved, _ = torch.ops.aten._batch_norm_with_update(x, w, b, mean, var, 0.1, 1e-5)
+        return out, *saved
+
+    x, rows = sample((4, 6, 9), torch.float32), [sample((6,), torch.float32, 0.5, 2, seed=i) for i in range(4)]
+    compare_with_cpu(fn, x, *rows, **CLOSE[torch.float32])
+    compare_gradients(lambda x, w, b: fn(x, w, b, torch.zeros_like(w), torch.ones_like(w))[0], x, *rows[:2], **GRADIENT)
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (6, 5, 7), (6, 5, 4, 3)], ids=str)

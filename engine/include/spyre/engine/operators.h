@@ -16,6 +16,7 @@ void register_random(Registrations& registrations);
 void register_assembly(Registrations& registrations);     // cat
 void register_arrangement(Registrations& registrations);  // flip, roll, glu, equal
 void register_unique(Registrations& registrations);
+void register_repeats(Registrations& registrations);
 void register_schema_library(Registrations& registrations);
 
 }  // namespace spyre::engine
