@@ -78,7 +78,11 @@ std::tuple<Tensor, Tensor> attention(const Tensor& query, const Tensor& key, con
   const auto type = query.scalar_type();
   const std::int64_t width = query.sym_size(-1).guard_int(__FILE__, __LINE__);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(width)));
-  const Tensor scores = masked(product(query.mul(factor), key.transpose(-2, -1)), mask, is_causal);
+  // A narrow query would round what it is scaled to; its products are wide.
+  const Tensor pairs = at::isReducedFloatingType(type)
+                           ? product(query, key.transpose(-2, -1)).mul(factor)
+                           : product(query.mul(factor), key.transpose(-2, -1));
+  const Tensor scores = masked(pairs, mask, is_causal);
   // A row that is hidden as a whole has exponentials and a result of 0.
   const Tensor largest = scores.detach().amax(-1, true);
   const Tensor shift = largest.masked_fill(largest.eq(-std::numeric_limits<double>::infinity()), 0);
