@@ -127,6 +127,12 @@ def moving_averages(device: str, compiled: Compile) -> Any:
     return [*average.parameters()]
 
 
+def weights_of_attention(device: str, compiled: Compile) -> Any:
+    """Its projections are views of one product, whose copy PyTorch's passes drop."""
+    attention = seeded(lambda: nn.MultiheadAttention(8, 2, batch_first=True), device)
+    return compiled(lambda x: attention(x, x, x, need_weights=True))(given(2, 5, 8).to(device))
+
+
 def branches(device: str, compiled: Compile) -> Any:
     run = compiled(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)))
     return run(given(4).abs().to(device)), run(-given(4).abs().to(device))
@@ -141,6 +147,7 @@ PROGRAMS = [
     convolutions,
     gradients_of_samples,
     moving_averages,
+    weights_of_attention,
     branches,
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import sympy
 import torch
 from torch._inductor import config, ir, lowering
 from torch._inductor.utils import sympy_product
@@ -52,6 +53,8 @@ def register_lowerings() -> None:
     for op in _SUMS:
         _offer(op, _from_zero(_whole(lowering.lowerings[op])))
     _offer(aten.clone.default, _realized(lowering.lowerings[aten.clone.default]))
+    for op in (aten.reshape.default, aten.view.default):
+        _offer(op, _copied_if_apart)
     for op in (aten.div.Tensor, aten.mean.default, aten.mean.dim):
         _offer(op, _own[op])
     single = {**one_operation.lowerings(), aten.div.Tensor: _own[aten.div.Tensor]}
@@ -120,6 +123,22 @@ def _realized(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return lower
+
+
+def _copied_if_apart(x: Any, sizes: Any) -> Any:
+    """A view of dimensions that lie apart is one of a copy, as in eager code; PyTorch's passes may have dropped that.
+    Gives None where elements can stay."""
+    if not ir.is_storage_and_layout(x):
+        return None
+    before, strides = x.get_size(), x.get_stride()
+    if not all(isinstance(number, (int, sympy.Integer)) for number in (*before, *strides, *sizes)):
+        return None
+    seen = torch.empty_strided([*map(int, before)], [*map(int, strides)], device="meta")
+    try:
+        seen.view([*map(int, sizes)])
+    except (RuntimeError, ValueError):
+        return lowering.lowerings[aten.view.default](_realized(lowering.clone)(x), sizes)
+    return None
 
 
 @lowering.register_lowering(
