@@ -1,6 +1,6 @@
 // spyre/engine/attention.cpp — scaled_dot_product_attention in plain operators, which the device runs as one chain.
 //
-// The query is scaled rather than keys and scores, exponentials are summed before and divided after the second product: the
+// The query is scaled rather than keys and scores (which are, where a narrow query would round), exponentials are summed before and divided after the second product: the
 // scores are walked over twice, and nothing as large as them or as keys is made. float16 and bfloat16 keep scores and
 // exponentials in float32, as CPU's kernel does.
 #include <ATen/Functions.h>

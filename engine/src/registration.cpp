@@ -95,9 +95,12 @@ struct OutByCopy final : c10::OperatorKernel {
     choose_type(*stack, outs.front().toTensor());
     try {
       functional.callBoxed(stack);
-    } catch (const c10::Error&) {
-      refuse_as_cpu(op, given);
-      throw;
+    } catch (const c10::OutOfMemoryError&) { throw; } catch (const c10::Error&) {
+      // Of two things that are wrong, CPU may see the one first that is wrong with `out`.
+      if (Runtime::get().fallback_policy() != FallbackPolicy::Allow) throw;
+      bounded([&] { fall_back(op, &given); });
+      stack->insert(stack->end(), outs.begin(), outs.end());
+      return;
     }
     const std::vector<c10::IValue> results = torch::jit::pop(*stack, count);
     const bool alike = std::ranges::equal(results, outs, {}, type_of, type_of);
@@ -107,12 +110,6 @@ struct OutByCopy final : c10::OperatorKernel {
       for (std::size_t i = 0; i < count; ++i) store(results[i].toTensor(), outs[i].toTensor());
     }
     stack->insert(stack->end(), outs.begin(), outs.end());
-  }
-
-  /// Of two things that are wrong, CPU may see the one first that is wrong with `out`.
-  static void refuse_as_cpu(const c10::OperatorHandle& op, torch::jit::Stack& given) {
-    if (Runtime::get().fallback_policy() == FallbackPolicy::Allow)
-      bounded([&] { fall_back(op, &given); });
   }
 
   /// Out forms that PyTorch generates or checks itself: `out` has to have the type that the result has without it.

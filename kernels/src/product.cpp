@@ -293,6 +293,7 @@ RightTiles Product::tiles_in_place(const MatrixView& right, std::int64_t first) 
 void Product::multiply(const MatrixView& left, std::int64_t rows, const RightTiles& tiles,
                        std::int64_t first, std::int64_t last, const MatrixView& out,
                        std::span<std::byte> scratch) const {
+  ensure(rows > 0 && k > 0 && first < last, "a product has rows, steps and columns");
   const Multiplication work(*this, left, tiles, first, last, out);
   const std::int64_t bytes = work.row_tile_bytes();
   if (bytes == 0) return work.run(0, rows, nullptr);

@@ -118,20 +118,23 @@ TEST_P(ProductTest, IsTheAscendingChain) {
 TEST_P(ProductTest, RowsAndColumnsDivideAtWill) {
   const auto [type, left_layout, right_layout, out_layout, isa] = GetParam();
   if (!cpu_runs(isa)) GTEST_SKIP() << "not on this CPU";
-  const std::int64_t rows = 29, k = 50, n = 130;
-  const Product p{type, type, k, n, isa};
-  Matrix left(type, rows, k, left_layout, 1), right(type, k, n, right_layout, 2),
-      whole(type, rows, n, out_layout, 3), pieces(type, rows, n, out_layout, 3);
-  multiply(p, left, right, whole, rows, p.left_bytes(rows));
-  const AlignedBytes tile(p.tile_bytes()), scratch(p.left_bytes(1));
-  for (std::int64_t t = 0; t < p.tiles(); ++t) {
-    p.pack(right.view(), t, t + 1, tile.data);
-    for (std::int64_t row = 0; row < rows; row += 7)
-      p.multiply(left.view_at(row), std::min<std::int64_t>(7, rows - row),
-                 p.packed_tiles(tile.data), t, t + 1, pieces.view_at(row),
-                 {scratch.data, scratch.size});
+  for (const std::int64_t k :
+       {50, 2101}) {  // the second is added in parts where it meets several tiles
+    const std::int64_t rows = 29, n = 130;
+    const Product p{type, type, k, n, isa};
+    Matrix left(type, rows, k, left_layout, 1), right(type, k, n, right_layout, 2),
+        whole(type, rows, n, out_layout, 3), pieces(type, rows, n, out_layout, 3);
+    multiply(p, left, right, whole, rows, p.left_bytes(rows));
+    const AlignedBytes tile(p.tile_bytes()), scratch(p.left_bytes(1));
+    for (std::int64_t t = 0; t < p.tiles(); ++t) {
+      p.pack(right.view(), t, t + 1, tile.data);
+      for (std::int64_t row = 0; row < rows; row += 7)
+        p.multiply(left.view_at(row), std::min<std::int64_t>(7, rows - row),
+                   p.packed_tiles(tile.data), t, t + 1, pieces.view_at(row),
+                   {scratch.data, scratch.size});
+    }
+    EXPECT_EQ(whole.bytes(), pieces.bytes()) << k;
   }
-  EXPECT_EQ(whole.bytes(), pieces.bytes());
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -143,20 +146,24 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Isa::Avx2, Isa::Avx512)));
 
 TEST(Product, ReadsItsRightOperandInPlace) {
-  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
-    if (!cpu_runs(isa)) continue;
-    const std::int64_t rows = 29, k = 50, n = 96;
-    const Product p{DType::F32, DType::F32, k, n, isa};
-    Matrix left(DType::F32, rows, k, Layout::Rows, 1), right(DType::F32, k, n, Layout::Rows, 2),
-        out(DType::F32, rows, n, Layout::Rows, 3), same(DType::F32, rows, n, Layout::Rows, 3);
-    ASSERT_TRUE(p.reads_in_place(right.view().row_stride, right.view().column_stride));
-    EXPECT_FALSE(p.reads_in_place(right.view().row_stride, 2));
-    EXPECT_FALSE(p.reads_in_place(1000, 1)) << "rows far apart";
-    multiply(p, left, right, out, rows, p.left_bytes(rows));
-    for (std::int64_t t = 0; t < p.tiles(); ++t)
-      p.multiply(left.view(), rows, p.tiles_in_place(right.view(), t), t, t + 1, same.view(), {});
-    EXPECT_EQ(out.bytes(), same.bytes());
-  }
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512})
+    for (const std::int64_t k : {50, 2101})
+      for (const Layout layout : {Layout::Rows, Layout::Columns}) {
+        if (!cpu_runs(isa)) continue;
+        const std::int64_t rows = 29, n = 96;
+        const Product p{DType::F32, DType::F32, k, n, isa};
+        Matrix left(DType::F32, rows, k, Layout::Rows, 1), right(DType::F32, k, n, Layout::Rows, 2),
+            out(DType::F32, rows, n, layout, 3), same(DType::F32, rows, n, layout, 3);
+        ASSERT_TRUE(p.reads_in_place(right.view().row_stride, right.view().column_stride));
+        EXPECT_FALSE(p.reads_in_place(right.view().row_stride, 2));
+        EXPECT_FALSE(p.reads_in_place(1000, 1)) << "rows far apart";
+        multiply(p, left, right, out, rows, p.left_bytes(rows));
+        const AlignedBytes scratch(p.left_bytes(rows));
+        for (std::int64_t t = 0; t < p.tiles(); t += 2)
+          p.multiply(left.view(), rows, p.tiles_in_place(right.view(), t), t,
+                     std::min(t + 2, p.tiles()), same.view(), {scratch.data, scratch.size});
+        EXPECT_EQ(out.bytes(), same.bytes()) << k;
+      }
   EXPECT_FALSE((Product{DType::F32, DType::F32, 8, 100}.reads_in_place(100, 1)))
       << "part of a tile";
   EXPECT_FALSE((Product{DType::BF16, DType::BF16, 8, 64}.reads_in_place(64, 1))) << "pairs";

@@ -35,10 +35,9 @@ py::object upstream_name(const std::string& name) {
                                                      "get_device_dtype",  "get_elem_in_stick"};
   if (std::ranges::find(kLayouts, name) != kLayouts.end())
     return py::module_::import("torch_spyre.layouts").attr(name.c_str());
-  if (!name.starts_with('_')) {
-    const auto tensors = py::module_::import("torch_spyre.layout_tensors");
-    if (tensors.attr("__all__").contains(name)) return tensors.attr(name.c_str());
-  }
+  const auto use = py::module_::import("torch_spyre._layout_use");
+  if (use.attr("UPSTREAM_TENSORS").contains(name))
+    return py::module_::import("torch_spyre.layout_tensors").attr(name.c_str());
   throw py::attribute_error("module 'torch_spyre._C' has no attribute '" + name + "'");
 }
 

@@ -5,7 +5,21 @@ Before, no tensor can have one, and compiled code needs no guards on layouts; wh
 
 from __future__ import annotations
 
-__all__ = ["NoLayoutYet", "layouts_are_named", "no_layout_yet"]
+__all__ = ["UPSTREAM_TENSORS", "NoLayoutYet", "layouts_are_named", "no_layout_yet"]
+
+# Names of torch_spyre.layout_tensors that `_C` has, too, as upstream's: to be known without importing that module.
+UPSTREAM_TENSORS = frozenset(
+    {
+        "as_strided_with_layout",
+        "copy_tensor",
+        "fill_tensor",
+        "get_spyre_tensor_layout",
+        "reinterpret_tensor",
+        "reinterpret_tensor_with_layout",
+        "set_spyre_tensor_layout",
+        "spyre_empty_with_layout",
+    }
+)
 
 
 class NoLayoutYet:

@@ -1,5 +1,5 @@
-"""Every optimizer of torch.optim with its defaults, compiled: parameters and states of CPU, eager code's bits and its
-launches, and no C++ compiler."""
+"""Every optimizer of torch.optim but LBFGS and SparseAdam with its defaults, compiled: parameters and states of CPU,
+eager code's bits and mostly its launches, and no C++ compiler."""
 
 from __future__ import annotations
 

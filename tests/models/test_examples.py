@@ -89,7 +89,9 @@ def test_replayed_steps_have_the_bits_of_recorded_ones():
 def test_first_calls_are_compared():
     done = run_example("first_call")
     assert done.returncode == 0, done.stdout + done.stderr
-    for line in done.stdout.splitlines()[1:]:
+    rows = done.stdout.splitlines()[1:]
+    assert len(rows) == 3
+    for line in rows:
         ratio, own, _ = map(float, line.split()[-3:])
         assert ratio <= 0.25
         assert own <= 0.05

@@ -146,8 +146,9 @@ def test_a_chain_is_one_launch(case: Case) -> None:
     assert launches[0] < launches[1]
 
 
-def test_scores_and_packed_matrices_take_no_memory() -> None:
-    q, k, v = heads("spyre", 4, 8, 512, 64)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_scores_and_packed_matrices_take_no_memory(dtype: torch.dtype) -> None:
+    q, k, v = (t.to(dtype) for t in heads("spyre", 4, 8, 512, 64))
     for fn in (attention, F.scaled_dot_product_attention):
         with torch.inference_mode():
             torch.spyre.synchronize()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch_spyre import _C as upstream  # noqa: N811
+from torch_spyre import layout_tensors
+from torch_spyre._layout_use import UPSTREAM_TENSORS
 from torch_spyre.layouts import ElementArrangement, SpyreTensorLayout, is_ea_compatible
 
 COLUMNS = SpyreTensorLayout([512, 256], [256, 1], torch.float16, [1, 0])
@@ -90,3 +95,17 @@ def test_which_element_arrangements_meet():
     assert is_ea_compatible([ROWS, COLUMNS])
     with pytest.raises(ValueError, match="2 operands, and 1 words"):
         is_ea_compatible([wide, wide], [True])
+
+
+def test_names_are_known_without_the_module_that_has_them():
+    assert set(layout_tensors.__all__) == UPSTREAM_TENSORS
+    program = """
+import sys
+import torch, torch_spyre
+from torch_spyre import _C
+assert not hasattr(_C, "nothing")
+assert "torch_spyre.layouts" not in sys.modules
+assert _C.copy_tensor is sys.modules["torch_spyre.layout_tensors"].copy_tensor
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -106,7 +106,8 @@ def _results(node: torch.fx.Node, count: int) -> Sequence[torch.fx.Node | None]:
 
 
 def _copy_back(result: torch.fx.Node | None, into: object, order: dict[torch.fx.Node, int]) -> torch.fx.Node | None:
-    """The copy of a result into the argument, if nobody reads the argument after the call."""
+    """The copy of a result into the argument, if nobody reads the argument after the call and the result stays in the
+    graph: outside, it would be the argument itself, which its owner goes on changing."""
     if result is None or not isinstance(into, torch.fx.Node):
         return None
     copy = next((user for user in result.users if user.args == (into, result)), None)
@@ -114,6 +115,16 @@ def _copy_back(result: torch.fx.Node | None, into: object, order: dict[torch.fx.
         return None
     call = result.args[0] if result.target is operator.getitem else result
     assert isinstance(call, torch.fx.Node)
-    late = [user for user in into.users if user is not copy and order.get(user, -1) > order[call]]
+    readers = (user for node in _sharing(into) for user in node.users)
+    late = any(user is not copy and order.get(user, -1) > order[call] for user in readers)
+    leaves = any(user.op == "output" for node in _sharing(result) for user in node.users)
     same = result.meta["val"].dtype == into.meta["val"].dtype
-    return copy if same and not late else None
+    return copy if same and not late and not leaves else None
+
+
+def _sharing(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """The node, and what may share its memory: views, and copies, which Inductor leaves out if nobody seems to write."""
+    found = [node]
+    for known in found:  # grows
+        found += [user for user in known.users if _sees(user) or user.target in (aten.clone.default, operator.getitem)]
+    return found

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import sympy
 import torch
 from torch._inductor import config, ir, lowering
 from torch._inductor.utils import sympy_product
 from torch._inductor.virtualized import V, ops
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from . import one_operation
 
@@ -57,8 +57,9 @@ def register_lowerings() -> None:
         _offer(op, _copied_if_apart)
     for op in (aten.div.Tensor, aten.mean.default, aten.mean.dim):
         _offer(op, _own[op])
-    single = {**one_operation.lowerings(), aten.div.Tensor: _own[aten.div.Tensor]}
-    for op, lower in one_operation.lowerings().items():
+    ones = one_operation.lowerings()
+    single = {**ones, aten.div.Tensor: _own[aten.div.Tensor]}
+    for op, lower in ones.items():
         _offer(op, lower)
     for op, each in one_operation.LISTS.items():
         _offer(op, one_operation.for_each(each, single[each]))
@@ -127,15 +128,18 @@ def _realized(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _copied_if_apart(x: Any, sizes: Any) -> Any:
     """A view of dimensions that lie apart is one of a copy, as in eager code; PyTorch's passes may have dropped that.
-    Gives None where elements can stay."""
+    Gives None where elements can stay. Of symbolic sizes the first ones decide: a copy is right for all of them."""
     if not ir.is_storage_and_layout(x):
         return None
-    before, strides = x.get_size(), x.get_stride()
-    if not all(isinstance(number, (int, sympy.Integer)) for number in (*before, *strides, *sizes)):
+    if any(map(free_unbacked_symbols, (*x.get_size(), *x.get_stride(), *sizes))):
         return None
-    seen = torch.empty_strided([*map(int, before)], [*map(int, strides)], device="meta")
+    before, strides, after = (
+        [V.graph.sizevars.optimization_hint(number) for number in numbers]
+        for numbers in (x.get_size(), x.get_stride(), sizes)
+    )
+    seen = torch.empty_strided(before, strides, device="meta")
     try:
-        seen.view([*map(int, sizes)])
+        seen.view(after)
     except (RuntimeError, ValueError):
         return lowering.lowerings[aten.view.default](_realized(lowering.clone)(x), sizes)
     return None

@@ -45,7 +45,7 @@ struct Product {
   std::int64_t tiles() const { return (n + tile_columns() - 1) / tile_columns(); }
   Bytes tile_bytes() const;
   Bytes packed_bytes() const { return tile_bytes() * static_cast<std::uint64_t>(tiles()); }
-  /// What multiply() may use to rearrange `rows` rows of the left operand.
+  /// What multiply() may use to rearrange `rows` rows of the left operand, and for sums on their way.
   Bytes left_bytes(std::int64_t rows) const;
 
   /// Writes tiles [first, last) of the right operand to `packed`, which is 64-byte aligned.
@@ -57,7 +57,8 @@ struct Product {
   bool reads_in_place(std::int64_t row_stride, std::int64_t column_stride) const;
   /// Tiles from `first` on of such an operand.
   RightTiles tiles_in_place(const MatrixView& right, std::int64_t first) const;
-  /// Computes the columns of tiles [first, last), which begin at `tiles`, of `rows` rows. With
+  /// Computes the columns of tiles [first, last), which begin at `tiles`, of `rows` rows; there are
+  /// some of each, and of k. With
   /// less `scratch` than left_bytes(rows) it takes the rows in several turns; one tile of rows must
   /// fit.
   void multiply(const MatrixView& left, std::int64_t rows, const RightTiles& tiles,
