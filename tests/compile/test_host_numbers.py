@@ -30,7 +30,7 @@ def returns_a_view_of_a_copy(step: torch.Tensor, x: torch.Tensor) -> Results:
 def keeps_what_was(step: torch.Tensor, x: torch.Tensor) -> Results:
     old = step.unsqueeze(0).clone()
     step += 1
-    return (x * old,)
+    return (x * old.squeeze(0),)
 
 
 def changes_twice(step: torch.Tensor, x: torch.Tensor) -> Results:

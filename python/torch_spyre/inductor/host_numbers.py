@@ -123,7 +123,7 @@ def _copy_back(result: torch.fx.Node | None, into: object, order: dict[torch.fx.
 
 
 def _sharing(node: torch.fx.Node) -> list[torch.fx.Node]:
-    """The node, and what may share its memory: views, and copies, which Inductor leaves out if nobody seems to write."""
+    """The node, and what may share its memory: views, and copies, which Inductor drops if nobody seems to write."""
     found = [node]
     for known in found:  # grows
         found += [user for user in known.users if _sees(user) or user.target in (aten.clone.default, operator.getitem)]
