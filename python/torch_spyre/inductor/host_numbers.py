@@ -115,11 +115,15 @@ def _copy_back(result: torch.fx.Node | None, into: object, order: dict[torch.fx.
         return None
     call = result.args[0] if result.target is operator.getitem else result
     assert isinstance(call, torch.fx.Node)
-    readers = (user for node in _sharing(into) for user in node.users)
-    late = any(user is not copy and order.get(user, -1) > order[call] for user in readers)
-    leaves = any(user.op == "output" for node in _sharing(result) for user in node.users)
+    late = any(user is not copy and order.get(user, -1) > order[call] for user in _readers(into))
+    leaves = any(user.op == "output" for user in _readers(result))
     same = result.meta["val"].dtype == into.meta["val"].dtype
     return copy if same and not late and not leaves else None
+
+
+def _readers(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """Of the node's memory, by whatever name."""
+    return [user for shared in _sharing(node) for user in shared.users]
 
 
 def _sharing(node: torch.fx.Node) -> list[torch.fx.Node]:
