@@ -150,7 +150,8 @@ def test_gradients(name) -> None:
         result = function(*given)
         (result * result.detach().cos()).sum().backward()
         gradients.append([v.grad.cpu() for v in given if isinstance(v, torch.Tensor)])
-    torch.testing.assert_close(*gradients)
+    # A weight's is a sum over all positions, in an order that differs from one CPU's libraries to another's.
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=5e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
