@@ -35,8 +35,8 @@ def fill(text: str, document: Document) -> str:
     """
     filled = 0
     for mark, part in PARTS.items():
-        between = re.compile(rf"(?<=<!-- {mark} -->\n).*?(?=<!-- end -->)", re.DOTALL)
-        text, times = between.subn(lambda _, part=part: f"\n{part(document)}\n\n", text)
+        between = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
+        text, times = between.subn(lambda found, part=part: f"{found[1]}\n{part(document)}\n\n{found[2]}", text)
         filled += times
     if not filled:
         marks = " or ".join(f"<!-- {mark} -->" for mark in PARTS)

@@ -271,6 +271,13 @@ def test_a_summary_has_the_means_of_each_chapter():
     ]
 
 
+def test_an_empty_part_of_a_page_leaves_the_next_one_alone():
+    document = {"contestants": ["spyre", "eager"], "results": [result_with("plan hit, 16 ops", 1.0)]}
+    page = markdown.fill("<!-- summary -->\n<!-- end -->\nbetween\n<!-- summary -->\n<!-- end -->", document)
+    assert page.count("rows about") == 2
+    assert "between\n<!-- summary -->" in page
+
+
 def test_a_document_is_shown_again(small_run, capsys):
     assert suite.main(["--show", str(small_run[1] / "json")]) == 0
     assert "training step" in capsys.readouterr().out
