@@ -7,9 +7,9 @@ as long as the kernel.
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from .buffer_uses import BufferUses
 from .kernel_spec import Arg, OpSpec, TensorArg
 
 
@@ -19,18 +19,8 @@ def with_direct_stores(ops: Iterable[OpSpec], own: Sequence[int]) -> list[OpSpec
     return _Stores([*ops], own).direct()
 
 
-class _Stores:
+class _Stores(BufferUses):
     """Confined to one kernel."""
-
-    def __init__(self, ops: list[OpSpec], own: Sequence[int]) -> None:
-        self._ops: list[OpSpec | None] = [*ops]
-        self._own = frozenset(own)
-        self._writers: defaultdict[int, list[int]] = defaultdict(list)  # by buffer, steps in ascending order
-        self._readers: defaultdict[int, list[int]] = defaultdict(list)
-        for step, op in enumerate(ops):
-            self._writers[op.output.buffer].append(step)
-            for buffer in {arg.buffer for arg in op.args if isinstance(arg, TensorArg)}:
-                self._readers[buffer].append(step)
 
     def direct(self) -> list[OpSpec]:
         for step in range(len(self._ops)):
