@@ -22,14 +22,16 @@ namespace {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-/// The product of two tensors of a reduced float type, in float32.
+/// The product of two tensors of a reduced float type, in float32. The left one may come in float32: it is rounded
+/// for the product, but not in derivatives, and its gradient is not rounded. In the gradient of a softmax large terms
+/// cancel, and a rounded one would be most of the result.
 class WideProduct : public torch::autograd::Function<WideProduct> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& a,
                         const Tensor& b) {
     context->save_for_backward({a, b});
     const at::AutoDispatchBelowADInplaceOrView below;
-    return wide_product(a, b);
+    return wide_product(a.to(b.scalar_type()), b);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
@@ -40,8 +42,13 @@ class WideProduct : public torch::autograd::Function<WideProduct> {
   }
 };
 
+/// Functions in C++ have no forward-mode derivative.
+bool has_tangent(const Tensor& t) { return t._fw_grad(/*level=*/0).defined(); }
+
 Tensor product(const Tensor& a, const Tensor& b) {
-  return at::isReducedFloatingType(a.scalar_type()) ? WideProduct::apply(a, b) : at::matmul(a, b);
+  if (!at::isReducedFloatingType(b.scalar_type())) return at::matmul(a, b);
+  if (has_tangent(a) || has_tangent(b)) return at::matmul(a.to(at::kFloat), b.to(at::kFloat));
+  return WideProduct::apply(a, b);
 }
 
 /// Whether all three have the same heads, so that no operand has to be spread. torch.compile asks with symbolic sizes.
@@ -90,7 +97,7 @@ std::tuple<Tensor, Tensor> attention(const Tensor& query, const Tensor& key, con
   const Tensor sum = exponentials.sum(-1, true);
   const Tensor share = sum.masked_fill(sum.eq(0), 1).reciprocal();
   const Tensor kept = dropout_p > 0 ? at::dropout(exponentials, dropout_p, true) : exponentials;
-  return {product(kept.to(type), value).mul(share).to(type), kept.mul(share).to(type)};
+  return {product(kept, value).mul(share).to(type), kept.mul(share).to(type)};
 }
 
 }  // namespace
