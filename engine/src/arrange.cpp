@@ -95,7 +95,8 @@ Tensor glu(const Tensor& self, std::int64_t dim) {
 }
 
 Tensor glu_backward(const Tensor& grad, const Tensor& self, std::int64_t dim) {
-  if (!serves_halves(self, dim) || grad.scalar_type() != self.scalar_type())
+  if (!serves_halves(self, dim) || grad.scalar_type() != self.scalar_type() ||
+      grad.sizes() != Halves(self, dim).value.sizes())
     return as_library<ATEN_OP(glu_backward)>::call(grad, self, dim);
   static const OpId sigmoid = kernels::op_named("sigmoid"),
                     slope = kernels::op_named("sigmoid_backward");
@@ -108,6 +109,15 @@ Tensor glu_backward(const Tensor& grad, const Tensor& self, std::int64_t dim) {
   record_pointwise({words().mul, work, type}, of_value, to.value);
   record_pointwise({slope, work, type}, of_gate, to.gate);
   return out;
+}
+
+/// CPU looks at all arguments before it narrows, and has errors of its own.
+Tensor narrow_copy(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length) {
+  const std::int64_t rank = self.dim();
+  const bool inside = dim >= -rank && dim < rank && start >= 0 && length >= 0 &&
+                      start + length <= self.size(dim);
+  if (!inside) return on_host<ATEN_OP(narrow_copy)>::call(self, dim, start, length);
+  return self.narrow(dim, start, length).clone(c10::MemoryFormat::Contiguous);
 }
 
 Tensor pixel_shuffle(const Tensor& self, std::int64_t factor) {
@@ -136,6 +146,7 @@ bool is_set_to(const Tensor& self, const Tensor& other) {
 void register_arrangement(Registrations& registrations) {
   registrations.add_function<&flip>("flip");
   registrations.add_function<&roll>("roll");
+  registrations.add_function<&narrow_copy>("narrow_copy");
   registrations.add_function<&glu>("glu");
   registrations.add_function<&glu_backward>("glu_backward");
   registrations.add_function<&pixel_shuffle>("pixel_shuffle");

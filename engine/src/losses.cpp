@@ -18,7 +18,14 @@ namespace {
 using at::Tensor;
 using Optional = const std::optional<Tensor>&;
 
-bool serves(std::initializer_list<const Tensor*> tensors) {
+/// CPU's kernels differ in what they make of another number.
+bool is_reduction(std::int64_t reduction) {
+  return reduction >= at::Reduction::None && reduction <= at::Reduction::Sum;
+}
+
+bool serves(std::initializer_list<const Tensor*> tensors,
+            std::int64_t reduction = at::Reduction::None) {
+  if (!is_reduction(reduction)) return false;
   const Tensor& first = **tensors.begin();
   const std::optional<DType> type = native_type(first.scalar_type());
   if (!type || !is_float(*type)) return false;
@@ -47,7 +54,7 @@ double share(const Tensor& input, std::int64_t reduction) {
 }
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
-  if (!serves({&self, &target}))
+  if (!serves({&self, &target}, reduction))
     return as_library<ATEN_OP(mse_loss)>::call(self, target, reduction);
   static const OpId op = kernels::op_named("squared_error");
   return reduced(apply(op, working_type(type_of(self)), {self, target}), reduction, type_of(self));
@@ -64,7 +71,7 @@ Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& t
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t reduction,
                       double beta) {
   TORCH_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
-  if (!serves({&self, &target}))
+  if (!serves({&self, &target}, reduction))
     return as_library<ATEN_OP(smooth_l1_loss)>::call(self, target, reduction, beta);
   static const OpId op = kernels::op_named("smooth_l1");
   return reduced(apply(op, working_type(type_of(self)), {self, target, beta}), reduction,
@@ -81,7 +88,7 @@ Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Ten
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reduction, double delta) {
   TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  if (!serves({&self, &target}))
+  if (!serves({&self, &target}, reduction))
     return as_library<ATEN_OP(huber_loss)>::call(self, target, reduction, delta);
   static const OpId op = kernels::op_named("huber");
   return reduced(apply(op, working_type(type_of(self)), {self, target, delta}), reduction,
@@ -99,7 +106,8 @@ Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor&
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, Optional weight,
                             std::int64_t reduction) {
   const Tensor* const weights = if_defined(weight);
-  if (self.sizes() != target.sizes() || !serves({&self, &target, weights ? weights : &self}))
+  if (self.sizes() != target.sizes() ||
+      !serves({&self, &target, weights ? weights : &self}, reduction))
     return as_library<ATEN_OP(binary_cross_entropy)>::call(self, target, weight, reduction);
   static const OpId op = kernels::op_named("binary_cross_entropy");
   check_unit_range(self, "binary_cross_entropy", "all elements of input should be between 0 and 1");
@@ -112,7 +120,9 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, Optional w
 Tensor binary_cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                      Optional weight, std::int64_t reduction) {
   const Tensor* const weights = if_defined(weight);
-  if (!serves({&self, &target, &grad, weights ? weights : &self}))
+  const std::array<const Tensor*, 3> operands{&self, &target, &grad};
+  const bool fits = broadcast_sizes(operands) == dims_of(self.sizes());
+  if (!fits || !serves({&self, &target, &grad, weights ? weights : &self}, reduction))
     return as_library<ATEN_OP(binary_cross_entropy_backward)>::call(grad, self, target, weight,
                                                                     reduction);
   static const OpId op = kernels::op_named("binary_cross_entropy_backward");
@@ -130,7 +140,8 @@ std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
 }
 
 Tensor log_sigmoid_backward(const Tensor& grad, const Tensor& self, const Tensor& buffer) {
-  if (!serves({&self, &grad}))
+  const bool is_ours = buffer.numel() == 0 && buffer.scalar_type() == self.scalar_type();
+  if (!is_ours || !serves({&self, &grad}))
     return as_library<ATEN_OP(log_sigmoid_backward)>::call(grad, self, buffer);
   static const OpId op = kernels::op_named("log_sigmoid_backward");
   return apply(op, type_of(self), {grad, self});

@@ -64,6 +64,7 @@
 #include <array>
 
 #include "schema_rules.h"
+#include "schema_shapes.h"
 
 namespace spyre::engine {
 namespace {
@@ -143,6 +144,8 @@ constexpr std::array kRows{
     STRUCTURED(renorm),
     SchemaLibraryRow{.aten = "round.decimals", .shapes = SHAPES(round_decimals, round)},
     SchemaLibraryRow{.aten = "frexp.Tensor"},
+    // Not a product with a power, which overflows before the result does.
+    SchemaLibraryRow{.aten = "ldexp.Tensor", .shapes = &shapes_of_elements},
     SchemaLibraryRow{.aten = "isin.Tensor_Tensor", .shapes = SHAPES(isin_Tensor_Tensor, isin)},
     STRUCTURED(special_airy_ai),
     STRUCTURED(special_bessel_j0),

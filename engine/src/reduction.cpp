@@ -106,6 +106,8 @@ Tensor sum_all(const Tensor& self, ScalarType dtype) {
 }
 
 Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, ScalarType dtype) {
+  if (self.is_complex() || (dtype && c10::isComplexType(*dtype)))
+    return as_library<ATEN_OP(nansum)>::call(self, dim, keepdim, dtype);
   if (!is_floating(self)) return sum_dims(self, dim, keepdim, dtype);
   const DType type = *native_type(self.scalar_type());
   const Tensor is_nan = apply(words().isnan, type, DType::Bool, {self});

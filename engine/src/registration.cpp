@@ -130,7 +130,15 @@ struct OutByCopy final : c10::OperatorKernel {
     const bool same_kind =
         torch::jit::peek(stack, 0, count).toTensor().is_complex() == out.is_complex();
     c10::IValue& given = torch::jit::peek(stack, static_cast<std::size_t>(*dtype), count);
-    if (given.isNone() && same_kind) given = out.scalar_type();
+    if (!given.isNone() || !same_kind) return;
+    if (!is_refused(torch::jit::peek(stack, 0, count).toTensor(), out)) given = out.scalar_type();
+  }
+
+  /// Some of CPU's kernels compute in the type of `out` only from, or to, a float.
+  bool is_refused(const at::Tensor& self, const at::Tensor& out) const {
+    const std::string& name = functional.operator_name().name;
+    if (name == "aten::mean") return !self.is_floating_point() && !self.is_complex();
+    return name == "aten::nansum" && self.is_floating_point() && !out.is_floating_point();
   }
 
   static void store(const at::Tensor& result, const at::Tensor& out) {

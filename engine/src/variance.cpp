@@ -1,5 +1,6 @@
 // spyre/engine/variance.cpp — variances, standard deviations and vector norms.
 #include <ATen/Operators.h>
+#include <ATen/ops/linalg__powsum_compositeexplicitautograd_dispatch.h>
 
 #include <cmath>
 
@@ -98,13 +99,15 @@ Tensor norm_over(const Tensor& self, double order, std::uint32_t dims, bool keep
 
 Tensor vector_norm(const Tensor& self, const Scalar& order, OptionalIntArrayRef dim, bool keepdim,
                    std::optional<c10::ScalarType> dtype) {
+  if (!is_floating(self))  // CPU looks at types before dimensions
+    return as_library<ATEN_OP(linalg_vector_norm)>::call(self, order, dim, keepdim, dtype);
   const std::uint32_t dims = dimension_set(self, dim);
   const std::optional<DType> type = native_type(dtype.value_or(self.scalar_type()));
   const bool narrows = dtype && c10::promoteTypes(self.scalar_type(), *dtype) != *dtype;
   const bool has_identity =
       reduced_count(self, dims) > 0 ||
       (!order.isComplex() && order.toDouble() >= 0 && !std::isinf(order.toDouble()));
-  if (!is_floating(self) || !type || !is_float(*type) || order.isComplex() || !has_identity ||
+  if (!type || !is_float(*type) || order.isComplex() || !has_identity ||
       narrows)
     return as_library<ATEN_OP(linalg_vector_norm)>::call(self, order, dim, keepdim, dtype);
   return norm_over(self, order.toDouble(), dims, keepdim, *type);
@@ -125,6 +128,14 @@ Tensor norm_typed(const Tensor& self, const std::optional<Scalar>& p, c10::IntAr
   return vector_norm(self, p.value_or(2), dim, keepdim, dtype);
 }
 
+/// sum(|x|^order).
+Tensor powers_sum(const Tensor& self, const Scalar& order, OptionalIntArrayRef dim, bool keepdim,
+                  std::optional<c10::ScalarType> dtype) {
+  if (!is_floating(self) && !self.is_complex())
+    return as_library<ATEN_OP(linalg__powsum)>::call(self, order, dim, keepdim, dtype);
+  return at::compositeexplicitautograd::linalg__powsum(self, order, dim, keepdim, dtype);
+}
+
 }  // namespace
 
 void register_spreads(Registrations& registrations) {
@@ -133,6 +144,7 @@ void register_spreads(Registrations& registrations) {
   registrations.add_function<&var_mean>("var_mean.correction");
   registrations.add_function<&std_mean>("std_mean.correction");
   registrations.add_function<&vector_norm>("linalg_vector_norm");
+  registrations.add_function<&powers_sum>("linalg__powsum");
   registrations.add_function<&norm>("norm.ScalarOpt_dim");
   registrations.add_function<&norm_typed>("norm.ScalarOpt_dim_dtype");
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FLOATS = ("float32", "float64", "float16", "bfloat16")
 DERIVATIVES = ("gradient", "second gradient")
 
 
@@ -22,14 +21,11 @@ LOST = "PyTorch loses results on their way to a tensor that is not contiguous"
 EXCLUSIONS = [
     Exclusion("sparse.sampled_addmm", ("forward", "out", *DERIVATIVES), NO_LAYOUT),
     Exclusion("sparse.mm.reduce", ("forward", "gradient"), NO_LAYOUT),
-    Exclusion("narrow_copy", ("errors",), "CPU's error is an assertion of its own; ours is an IndexError"),
     Exclusion(
         "nn.functional.scaled_dot_product_attention",
         ("second gradient",),
         "CPU's fused kernel has no second derivative; on the device there is one",
     ),
-    Exclusion("nansum", ("out",), "CPU computes it for integers, but not into them", FLOATS),
-    Exclusion("nanmean", ("out",), "CPU has another error for results that are no floats", FLOATS),
     Exclusion("fft.ihfft2", ("out",), LOST),
     Exclusion("fft.ihfftn", ("out",), LOST),
 ]

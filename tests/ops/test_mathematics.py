@@ -54,6 +54,7 @@ RARE: dict[str, Call] = {
     "histogram": lambda x: torch.histogram(x, 4),
     "nonzero_static": lambda x: torch.nonzero_static(x > 0.5, size=8),
     "max_unpool3d": unpooled,
+    "ldexp": lambda x: torch.ldexp(x, (9 * x).int()),
 }
 
 
@@ -74,3 +75,20 @@ def test_the_gradient_of_distances() -> None:
         functional.pdist(x).sum().backward()
         grads.append(x.grad.cpu())
     torch.testing.assert_close(*grads)
+
+
+EXPONENTS = torch.tensor([130, 3, 140, 120, 130, 2000, -140, -150, 7])
+MANTISSAS = torch.tensor([1e-40, 1.5, 3e-20, -1e30, float("inf"), 0.0, 3.7, -5.1, float("nan")], dtype=torch.float64)
+
+
+@pytest.mark.filterwarnings("ignore:An output with")  # CPU's kernel makes its result as large as one operand first
+@pytest.mark.parametrize("exponent", [torch.int32, torch.int64, torch.int16, torch.float32], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str)
+def test_ldexp_of_what_a_power_of_two_cannot_be(dtype: torch.dtype, exponent: torch.dtype) -> None:
+    """2**130 is no float32, but 1e-40 * 2**130 is one."""
+    x, n = MANTISSAS.to(dtype), EXPONENTS.to(exponent)
+    compare_with_cpu(torch.ldexp, x, n)
+    compare_with_cpu(torch.ldexp, x[:, None], n)
+    if exponent != torch.float32:  # its power of two is a float32
+        compare_with_cpu(lambda x, n: x.ldexp_(n), x.clone(), n)
+        compare_with_cpu(lambda x, n: torch.ldexp(x, n, out=torch.empty_like(x)), x, n)

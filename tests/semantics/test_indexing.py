@@ -146,3 +146,15 @@ def test_shapes_are_refused_at_the_call(name):
 def test_refusals(name):
     same(lambda device: REFUSED[name](numbers(4, 5, device=device), device), raises=True)
     assert torch.ones(2, device="spyre").sum().item() == 2  # the device is as good as before
+
+
+def test_a_mask_of_two_dimensions_moves_what_comes_after_it():
+    """An index of the host beside it is checked at the call, in its own dimension."""
+    x, mask = torch.arange(12.0).reshape(2, 2, 3), torch.tensor([[True, False], [True, True]])
+    read, places = torch.ops.aten.index.Tensor, torch.tensor([2, 0, -3])
+    same(lambda device: read(x.to(device), [mask, places]))
+    same(lambda device: x.to(device).index_put((mask, places), torch.tensor(9.0, device=device)))
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 2 with size 3"):
+        read(x.to("spyre"), [mask, places + 1])
+    with pytest.raises(IndexError, match="index -4 is out of bounds for dimension 2 with size 3"):
+        read(x.to("spyre"), [mask.byte(), places - 1])
