@@ -114,8 +114,8 @@ Tensor glu_backward(const Tensor& grad, const Tensor& self, std::int64_t dim) {
 /// CPU looks at all arguments before it narrows, and has errors of its own.
 Tensor narrow_copy(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length) {
   const std::int64_t rank = self.dim();
-  const bool inside = dim >= -rank && dim < rank && start >= 0 && length >= 0 &&
-                      start + length <= self.size(dim);
+  const bool inside =
+      dim >= -rank && dim < rank && start >= 0 && length >= 0 && start + length <= self.size(dim);
   if (!inside) return on_host<ATEN_OP(narrow_copy)>::call(self, dim, start, length);
   return self.narrow(dim, start, length).clone(c10::MemoryFormat::Contiguous);
 }

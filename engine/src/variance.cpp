@@ -107,8 +107,7 @@ Tensor vector_norm(const Tensor& self, const Scalar& order, OptionalIntArrayRef 
   const bool has_identity =
       reduced_count(self, dims) > 0 ||
       (!order.isComplex() && order.toDouble() >= 0 && !std::isinf(order.toDouble()));
-  if (!type || !is_float(*type) || order.isComplex() || !has_identity ||
-      narrows)
+  if (!type || !is_float(*type) || order.isComplex() || !has_identity || narrows)
     return as_library<ATEN_OP(linalg_vector_norm)>::call(self, order, dim, keepdim, dtype);
   return norm_over(self, order.toDouble(), dims, keepdim, *type);
 }

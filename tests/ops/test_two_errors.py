@@ -83,4 +83,5 @@ def test_a_gradient_has_the_shape_of_its_input() -> None:
     def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.ops.aten.binary_cross_entropy_backward(y, x, y, None, 0)
 
-    compare_with_cpu(call, torch.tensor([0.5]), sample((3,), torch.float32), host=["aten::binary_cross_entropy_backward"])
+    host = ["aten::binary_cross_entropy_backward"]
+    compare_with_cpu(call, torch.tensor([0.5]), sample((3,), torch.float32), host=host)
