@@ -42,10 +42,11 @@ struct TiledProduct {
   kernels::RowSpace rows;
   std::int64_t right_matrices = 1;  // fewer than batches: all use the same
   kernels::ProductCall::Right right = kernels::ProductCall::Right::Plain;
+  kernels::Causal causal;
 
   void describe(KeyWriter& key) const {
     key(product.type, product.result, product.k, product.n, product.isa, rows.batches, rows.rows,
-        right_matrices, right);
+        right_matrices, right, causal.matrix, causal.offset);
   }
   static std::shared_ptr<const kernels::LibraryCall> make_pack(const void* context) {
     const auto& self = *static_cast<const TiledProduct*>(context);
@@ -53,7 +54,7 @@ struct TiledProduct {
   }
   static std::shared_ptr<const kernels::LibraryCall> make_product(const void* context) {
     const auto& self = *static_cast<const TiledProduct*>(context);
-    return std::make_shared<kernels::ProductCall>(self.product, self.rows, self.right);
+    return std::make_shared<kernels::ProductCall>(self.product, self.rows, self.right, self.causal);
   }
 };
 
@@ -99,15 +100,18 @@ kernels::ProductCall::Right way_to(const Tensor& right, const TiledProduct& tile
 
 /// out = a x b, of two or three dimensions each. The chain of an element does not depend on which
 /// operand is called the left one.
-void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out) {
-  if (better_transposed(a, b)) return tiled_product(b.t(), a.t(), out.t());
+void tiled_product(const Tensor& a, const Tensor& b, const Tensor& out,
+                   kernels::Causal causal = {}) {
+  if (causal.matrix == kernels::Causal::Matrix::None && better_transposed(a, b))
+    return tiled_product(b.t(), a.t(), out.t());
   const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
   const std::int64_t batches = a.dim() == 3 ? a.size(0) : 1;
   const bool shared = b.dim() == 2 || b.stride(0) == 0;
   TiledProduct tiled{.product = {*native_type(a.scalar_type()), *native_type(out.scalar_type()), k,
                                  n, Runtime::get().isa()},
                      .rows = {batches, m},
-                     .right_matrices = shared ? 1 : batches};
+                     .right_matrices = shared ? 1 : batches,
+                     .causal = causal};
   tiled.right = way_to(b, tiled);
   Tensor right = b;
   if (tiled.right == kernels::ProductCall::Right::Packed) {
@@ -322,14 +326,32 @@ Tensor vdot(const Tensor& self, const Tensor& other) {
                            : engine::dot(self, other);
 }
 
+/// As [batch, rows, columns].
+Tensor batched(const Tensor& t) { return t.reshape({-1, t.size(-2), t.size(-1)}); }
+
+std::vector<std::int64_t> product_sizes(const Tensor& a, const Tensor& b) {
+  std::vector<std::int64_t> sizes = a.sizes().vec();
+  sizes.back() = b.size(-1);
+  return sizes;
+}
+
 }  // namespace
 
 Tensor wide_product(const Tensor& a, const Tensor& b) {
-  const auto batched = [](const Tensor& t) { return t.reshape({-1, t.size(-2), t.size(-1)}); };
   const Tensor out = batched_product(batched(a), batched(b), sum_type(a.scalar_type()));
-  std::vector<std::int64_t> sizes = a.sizes().vec();
-  sizes.back() = b.size(-1);
-  return converted(out, DType::F32).view(sizes);
+  return converted(out, DType::F32).view(product_sizes(a, b));
+}
+
+std::optional<Tensor> causal_product(const Tensor& a, const Tensor& b, kernels::Causal causal) {
+  const c10::ScalarType type = a.scalar_type();
+  if (b.scalar_type() != type || b.device() != a.device()) return std::nullopt;
+  if (!native_type(type) || is_kept_as_another(type) ||
+      !tiles(type, a.size(-2), a.size(-1), b.size(-1)))
+    return std::nullopt;
+  const Tensor left = batched(a), right = batched(b);
+  Tensor out = empty({left.size(0), left.size(1), right.size(2)}, sum_type(type), a.device());
+  tiled_product(left, right, out, causal);
+  return out.view(product_sizes(a, b));
 }
 
 void register_products(Registrations& registrations) {

@@ -2,6 +2,9 @@
 #include "spyre/kernels/product_call.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "spyre/base/float16.h"
 
 namespace spyre::kernels {
 namespace {
@@ -20,6 +23,13 @@ MatrixView matrix_of(const DeviceView& view, std::int64_t batch) {
   const std::int64_t offset = rank == 3 ? batch * view.strides[0] * view.element_size : 0;
   return {static_cast<std::byte*>(view.data) + offset, view.strides[rank - 2],
           view.strides[rank - 1]};
+}
+
+/// Calls `use` with it, as the bits of the element type.
+template <class Use> void with_minus_infinity(DType type, Use use) {
+  if (type == DType::F32) return use(-std::numeric_limits<float>::infinity());
+  const float value = -std::numeric_limits<float>::infinity();
+  use(type == DType::BF16 ? bfloat16_bits(value) : float16_bits(value));
 }
 
 /// The packed bytes of matrix `batch`.
@@ -71,10 +81,16 @@ std::int64_t ProductCall::work_items() const {
 }
 
 LibraryCost ProductCall::cost() const {
-  return {.macs = static_cast<std::uint64_t>(rows_.batches) *
-                  static_cast<std::uint64_t>(rows_.rows) * static_cast<std::uint64_t>(product_.k) *
-                  static_cast<std::uint64_t>(product_.n),
-          .product = true};
+  // Of each row, as many columns as are not left out meet all of the other dimension.
+  const bool sums_end = causal_.matrix == Causal::Matrix::Left;
+  const std::int64_t columns = sums_end ? product_.k : product_.n,
+                     others = sums_end ? product_.n : product_.k;
+  std::int64_t met = rows_.rows * columns;
+  if (causal_.matrix != Causal::Matrix::None) {
+    met = 0;
+    for (std::int64_t row = 0; row < rows_.rows; ++row) met += std::min(causal_.end(row), columns);
+  }
+  return {.macs = static_cast<std::uint64_t>(rows_.batches * met * others), .product = true};
 }
 
 /// Neighbouring items share the tiles of a group.
@@ -150,10 +166,56 @@ void ProductCall::run_tiles(std::span<const DeviceView> operands, const RowPanel
 void ProductCall::multiply(std::span<const DeviceView> operands, const RowPanel& panel,
                            const RightTiles& right, TileRange tiles,
                            std::span<std::byte> scratch) const {
+  if (causal_.matrix != Causal::Matrix::None)
+    return multiply_causal(operands, panel, right, tiles, scratch);
+  multiply_rows(product_, operands, panel, right, tiles, scratch);
+}
+
+void ProductCall::multiply_rows(const Product& product, std::span<const DeviceView> operands,
+                                const RowPanel& panel, const RightTiles& right, TileRange tiles,
+                                std::span<std::byte> scratch) {
   MatrixView left = matrix_of(operands[0], panel.batch), out = matrix_of(operands[2], panel.batch);
   left.data += panel.first * left.row_stride * operands[0].element_size;
   out.data += panel.first * out.row_stride * operands[2].element_size;
-  product_.multiply(left, panel.last - panel.first, right, tiles.first, tiles.last, out, scratch);
+  product.multiply(left, panel.last - panel.first, right, tiles.first, tiles.last, out, scratch);
+}
+
+void ProductCall::multiply_causal(std::span<const DeviceView> operands, const RowPanel& panel,
+                                  const RightTiles& right, TileRange tiles,
+                                  std::span<std::byte> scratch) const {
+  RowPanel block = panel;
+  for (; block.first < panel.last; block.first = block.last) {
+    const std::int64_t end = causal_.end(block.first);
+    block.last = std::min(end - causal_.offset, panel.last);
+    if (causal_.matrix == Causal::Matrix::Left) {
+      Product shorter = product_;
+      shorter.k = std::min(product_.k, end);
+      multiply_rows(shorter, operands, block, right, tiles, scratch);
+      continue;
+    }
+    const std::int64_t last = std::min(tiles.last, ceil_of(end, product_.tile_columns()));
+    if (tiles.first < last)
+      multiply_rows(product_, operands, block, right, {tiles.first, last}, scratch);
+    hide(operands[2], block, tiles);
+  }
+}
+
+/// Writes minus infinity where the columns of these tiles are beyond their row.
+void ProductCall::hide(const DeviceView& out, const RowPanel& panel, TileRange tiles) const {
+  const MatrixView matrix = matrix_of(out, panel.batch);
+  const std::int64_t first = tiles.first * product_.tile_columns(),
+                     last = std::min(tiles.last * product_.tile_columns(), product_.n);
+  with_minus_infinity(product_.result, [&](auto hidden) {
+    for (std::int64_t row = panel.first; row < panel.last; ++row) {
+      auto* const values =
+          reinterpret_cast<decltype(hidden)*>(matrix.data) + row * matrix.row_stride;
+      if (const std::int64_t begin = std::max(first, row + causal_.offset + 1);
+          matrix.column_stride == 1)
+        std::fill(values + std::min(begin, last), values + last, hidden);
+      else
+        for (std::int64_t c = begin; c < last; ++c) values[c * matrix.column_stride] = hidden;
+    }
+  });
 }
 
 }  // namespace spyre::kernels

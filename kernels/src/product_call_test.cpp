@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace spyre::kernels {
@@ -134,6 +136,89 @@ INSTANTIATE_TEST_SUITE_P(Rights, ProductCallRows,
                          testing::Combine(testing::Values(ProductCall::Right::Plain,
                                                           ProductCall::Right::InPlace),
                                           testing::Values(20, 2100)));
+
+/// Rows and columns that are, or are not, whole blocks; more rows than columns and the other way round.
+class CausalProduct
+    : public testing::TestWithParam<std::tuple<std::array<int, 2>, ProductCall::Right>> {
+ protected:
+  /// In panels of `rows`.
+  static void run(Operands& o, const ProductCall& call, std::int64_t rows) {
+    Scratch scratch;
+    const std::span<std::byte> prepared = scratch.span().first(call.batch_bytes().count),
+                               rest = scratch.span().subspan(prepared.size());
+    for (std::int64_t batch = 0; batch < o.batches; ++batch) {
+      call.prepare_batch(o.plain(), batch, prepared);
+      for (std::int64_t row = 0; row < o.m; row += rows)
+        call.run_rows(o.plain(), {batch, row, std::min(row + rows, o.m)}, prepared, rest);
+    }
+  }
+};
+
+TEST_P(CausalProduct, HidesWhatIsBeyondTheRow) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  const auto [sizes, right] = GetParam();
+  Operands o(2, sizes[0], 12, sizes[1]);
+  const ProductCall call(o.product(), o.rows(), right, {Causal::Matrix::Result});
+  for (const std::int64_t rows : {7, 96}) {
+    o.out.assign(o.out.size(), -1);
+    run(o, call, rows);
+    for (std::size_t i = 0; i < o.out.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const bool hidden = at % o.n > at / o.n % o.m;
+      ASSERT_EQ(o.out[i], hidden ? -std::numeric_limits<float>::infinity() : o.expected(i)) << i;
+    }
+  }
+  EXPECT_LE(call.cost().macs, static_cast<std::uint64_t>(2 * o.m * o.n * 12));
+}
+
+TEST_P(CausalProduct, SumsUpToTheRow) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  const auto [sizes, right] = GetParam();
+  Operands o(2, sizes[0], sizes[1], 64);
+  for (std::int64_t i = 0; i < o.batches * o.m; ++i)
+    for (std::int64_t c = i % o.m + 1; c < o.k; ++c)
+      o.left[static_cast<std::size_t>(i * o.k + c)] = 0;
+  const ProductCall call(o.product(), o.rows(), right, {Causal::Matrix::Left});
+  for (const std::int64_t rows : {7, 96}) {
+    o.out.assign(o.out.size(), -1);
+    run(o, call, rows);
+    o.check();
+  }
+}
+
+TEST_P(CausalProduct, LeavesTheSameOutInEveryPanel) {
+  if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";
+  const auto [sizes, right] = GetParam();
+  constexpr std::int64_t kInfinite =
+      9;  // the row of the right operand: where rows do not see it yet
+  Operands o(2, sizes[0], sizes[1], 64);
+  o.left.assign(o.left.size(), 0);
+  for (std::int64_t c = 0; c < o.n; ++c)
+    o.right[static_cast<std::size_t>((o.k - kInfinite) * o.n + c)] =
+        std::numeric_limits<float>::infinity();
+  const ProductCall call(o.product(), o.rows(), right, {Causal::Matrix::Left});
+  run(o, call, 7);
+  const std::vector<float> out = o.out;
+  EXPECT_EQ(out.front() == 0, o.k - kInfinite >= 32);
+  run(o, call, 96);
+  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(std::isnan(out[i]), std::isnan(o.out[i]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CausalProduct,
+                         testing::Combine(testing::Values(std::array{64, 64}, std::array{100, 80},
+                                                          std::array{33, 160}, std::array{16, 16}),
+                                          testing::Values(ProductCall::Right::Plain,
+                                                          ProductCall::Right::InPlace)));
+
+TEST(ProductCall, ACausalOneCostsWhatItComputes) {
+  const Product product{DType::F32, DType::F32, 8, 64};
+  const auto macs = [&](Causal causal, const Product& p) {
+    return ProductCall(p, {3, 64}, ProductCall::Right::Plain, causal).cost().macs;
+  };
+  EXPECT_EQ(macs({Causal::Matrix::Result}, product), 3U * 8 * (32 * 32 + 32 * 64));
+  EXPECT_EQ(macs({Causal::Matrix::Left}, {DType::F32, DType::F32, 64, 8}),
+            3U * 8 * (32 * 32 + 32 * 64));
+}
 
 TEST(ProductCall, ItemsOfABatchShareItsPackedMatrix) {
   if (!Product::supports(DType::F32)) GTEST_SKIP() << "no AVX2";

@@ -128,6 +128,11 @@ def test_values_of_cpu(name: str) -> None:
     compare_with_cpu(CLOSE[name], numbers(4, 4, 8))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_attention_in_half_types(dtype: torch.dtype) -> None:
+    compare_with_cpu(CLOSE["attention"], numbers(4, 4, 8, dtype=dtype), tolerance=2e-2)
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 def test_long_reductions_stay_whole(compiled: bool) -> None:
     compare_with_cpu(

@@ -126,69 +126,6 @@ def test_other_convolutions() -> None:
     compare_with_cpu(F.conv2d, x, sample((6, 4, 3, 3), torch.float32), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal: bool) -> None:
-    q, k, v = (sample((2, 3, 16, 8), torch.float32, seed=i) for i in range(3))
-
-    def fn(q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-
-    compare_with_cpu(fn, q, k, v, strides=False, **CLOSE[torch.float32])
-    compare_gradients(fn, q, k, v, **GRADIENT)
-    mask = sample((2, 1, 16, 16), torch.bool) | torch.eye(16, dtype=torch.bool)
-
-    def fn(q, k, v, m):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=m)
-
-    if not causal:
-        compare_with_cpu(fn, q, k, v, mask, strides=False, **CLOSE[torch.float32])
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
-def test_attention_in_other_types(dtype: torch.dtype) -> None:
-    q, k, v = (sample((2, 3, 40, 8), dtype, -1, 1, seed=i) for i in range(3))
-    close = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 2e-2, "atol": 1e-2}
-    for causal in (False, True):
-        compare_with_cpu(
-            lambda q, k, v, c=causal: F.scaled_dot_product_attention(q, k, v, is_causal=c, scale=0.3),
-            q, k, v, strides=False, **close,
-        )  # fmt: skip
-    compare_gradients(F.scaled_dot_product_attention, q, k, v, **close)
-
-
-def test_large_scores_are_not_rounded() -> None:
-    """Of operands up to 9, with scores of some hundreds: the result is as near as its type allows."""
-    q, k, v = (sample((4, 6, 8), torch.bfloat16, -9, 9, seed=i) for i in range(3))
-    exact = F.scaled_dot_product_attention(q.double(), k.double(), v.double())
-    found = F.scaled_dot_product_attention(*(t.to("spyre") for t in (q, k, v))).cpu()
-    assert (found.double() - exact).abs().max() < 0.04
-
-
-def test_attention_of_rows_that_see_nothing_is_zero() -> None:
-    q, k, v = (sample((2, 16, 8), torch.float32, seed=i).requires_grad_() for i in range(3))
-    seen = torch.ones(16, 16, dtype=torch.bool)
-    seen[3] = False
-
-    def fn(q, k, v, seen):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
-
-    compare_with_cpu(fn, q.detach(), k.detach(), v.detach(), seen, strides=False, **CLOSE[torch.float32])
-    on_card = [t.detach().to("spyre").requires_grad_() for t in (q, k, v)]
-    out = fn(*on_card, seen.to("spyre"))
-    assert not out[:, 3].any()
-    out.sum().backward()
-    assert not on_card[0].grad[:, 3].any(), "and it has no gradient"
-
-
-def test_probabilities_of_attention() -> None:
-    q, k, v = (sample((2, 16, 8), torch.float32, seed=i) for i in range(3))
-
-    def fn(q, k, v):
-        return torch.ops.aten._scaled_dot_product_attention_math(q, k, v)
-
-    compare_with_cpu(fn, q, k, v, strides=False, **CLOSE[torch.float32])
-
-
 def test_embedding() -> None:
     w, i = sample((50, 16), torch.float32), torch.tensor([[1, 4, 49], [0, 4, 7]])
     compare_with_cpu(F.embedding, i, w)

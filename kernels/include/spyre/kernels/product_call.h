@@ -25,14 +25,31 @@ class PackCall final : public LibraryCall {
   std::int64_t matrices_;
 };
 
+/// What a product of causal attention leaves out: of its result or its left operand, the columns c of
+/// row r with c > r + offset.
+struct Causal {
+  enum class Matrix : std::uint8_t {
+    None,
+    Result,  // minus infinity stands there
+    Left,    // 0 stands there. Blocks of rows share where their sums end, so not all are left out:
+             // infinity or NaN on the right may give NaN to rows of a block that do not reach it
+  };
+  Matrix matrix{};
+  std::int64_t offset = 0;  // not negative
+
+  /// Of row r, columns from here on are left out: a function of r alone, whatever panel it is in.
+  std::int64_t end(std::int64_t row) const { return ((row + offset) / kRows + 1) * kRows; }
+  static constexpr std::int64_t kRows = 32;  // some tiles of rows, that end at the same column
+};
+
 /// [rows, k] x [k, n], or a batch of them. Immutable.
 class ProductCall final : public LibraryCall {
  public:
   /// The right operand comes from PackCall; as it is, to be packed by the core that needs it; or as
   /// the inner loop can read it.
   enum class Right : std::uint8_t { Packed, Plain, InPlace };
-  ProductCall(const Product& product, RowSpace rows, Right right)
-      : product_(product), rows_(rows), right_(right) {}
+  ProductCall(const Product& product, RowSpace rows, Right right, Causal causal = {})
+      : product_(product), rows_(rows), right_(right), causal_(causal) {}
 
   /// More rows than this are worth packing once for all of them: by a PackCall,
   static constexpr std::int64_t kPlainRows = 96;
@@ -71,10 +88,18 @@ class ProductCall final : public LibraryCall {
                  std::span<const std::byte> packed, std::span<std::byte> scratch) const;
   void multiply(std::span<const DeviceView> operands, const RowPanel& panel,
                 const RightTiles& right, TileRange tiles, std::span<std::byte> scratch) const;
+  static void multiply_rows(const Product& product, std::span<const DeviceView> operands,
+                            const RowPanel& panel, const RightTiles& right, TileRange tiles,
+                            std::span<std::byte> scratch);
+  void multiply_causal(std::span<const DeviceView> operands, const RowPanel& panel,
+                       const RightTiles& right, TileRange tiles,
+                       std::span<std::byte> scratch) const;
+  void hide(const DeviceView& out, const RowPanel& panel, TileRange tiles) const;
 
   Product product_;
   RowSpace rows_;
   Right right_;
+  Causal causal_;
 };
 
 }  // namespace spyre::kernels
