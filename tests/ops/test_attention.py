@@ -15,8 +15,8 @@ GRADIENT = {"rtol": 1e-4, "atol": 1e-4}
 NARROW = {"rtol": 2e-2, "atol": 1e-2}
 
 
-def causal(q, k, v, **options):
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+def causal(q, k, v, *, scale=None, enable_gqa=False):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=enable_gqa)
 
 
 def heads(queries: int, keys: int, width: int, dtype: torch.dtype = torch.float32, lead: tuple[int, ...] = (2, 3)):
@@ -166,7 +166,7 @@ def test_traced_attention_is_traced_whole() -> None:
     """No product is recorded behind the tracer's back, in any type."""
     for dtype in (torch.float32, torch.bfloat16):
         q, k, v = (t.to("spyre") for t in heads(40, 40, 8, dtype))
-        traced = make_fx(lambda q, k, v: causal(q, k, v))(q, k, v)
+        traced = make_fx(causal)(q, k, v)
         assert sum("bmm" in str(node.target) for node in traced.graph.nodes) == 2
         others = [t.flip(0) for t in (q, k, v)]
         torch.testing.assert_close(traced(*others).cpu(), causal(*others).cpu(), **NARROW)
