@@ -24,6 +24,7 @@ def device_tensor_layout(self: torch.Tensor) -> SpyreTensorLayout | None:
 def register() -> None:
     """Names the backend, hangs torch.spyre, and gives tensors and modules their .spyre() methods. Once."""
     from . import _hooks  # noqa: F401  (loading it registers hooks, guard and allocator)
+    from .printing import register_printing
     from .sharing import register_sharing
 
     torch.utils.rename_privateuse1_backend("spyre")
@@ -31,5 +32,6 @@ def register() -> None:
 
     torch._register_device_module("spyre", device)
     register_sharing()
+    register_printing()
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
     torch.Tensor.device_tensor_layout = device_tensor_layout  # type: ignore[attr-defined]
