@@ -61,6 +61,7 @@ struct KernelProgram::Given {
   std::span<const at::Tensor> arguments;
   std::span<const c10::Scalar> numbers;
   std::vector<c10::Scalar> on_host;  // by argument, if there are any
+  std::span<const c10::Scalar> computed;
   std::uint32_t source = 0, faulting_source = 0;
 
   Given(const KernelProgram& program, std::span<const at::Tensor> tensors,
@@ -139,9 +140,11 @@ class KernelProgram::Call {
             .strides = window.strides.span()};
   }
   lazy::Input number(const Bound& bound, const BoundInput& input) const {
-    const c10::Scalar& value = input.kind == Kind::CallNumber ? given_.numbers[input.window.buffer]
-                                                              : given_.on_host[input.window.buffer];
-    return number_input(value, kernels::op(bound.step->op).info, bound.step->compute);
+    const auto values = input.kind == Kind::CallNumber ? given_.numbers
+                        : input.kind == Kind::Formula  ? given_.computed
+                                                       : std::span(given_.on_host);
+    return number_input(values[input.window.buffer], kernels::op(bound.step->op).info,
+                        bound.step->compute);
   }
   lazy::Input input(const Bound& bound, std::size_t i) {
     const BoundInput& given = bound.inputs[i];
@@ -149,7 +152,8 @@ class KernelProgram::Call {
       case Kind::View: return lazy::Input::of(view(given.window));
       case Kind::Number: return given.number;
       case Kind::HostArgument:
-      case Kind::CallNumber: return number(bound, given);
+      case Kind::CallNumber:
+      case Kind::Formula: return number(bound, given);
       case Kind::Iota: return lazy::Input::iota(given.window.offset, given.window.strides.span());
     }
     return {};
@@ -188,7 +192,8 @@ class KernelProgram::Call {
 KernelProgram::KernelProgram(ProgramText text)
     : text_(std::move(text)),
       may_fault_(std::ranges::any_of(text_.steps, &ProgramStep::may_fault)),
-      reads_host_(std::ranges::find(text_.arguments, false) != text_.arguments.end()) {
+      reads_host_(std::ranges::find(text_.arguments, false) != text_.arguments.end()),
+      formulas_(text_.formulas, text_.arguments.size(), text_.numbers) {
   check();
 }
 KernelProgram::~KernelProgram() = default;
@@ -221,6 +226,8 @@ void KernelProgram::check() const {
             "an input is no argument of this program");
       holds(input.kind != Kind::CallNumber || input.view.buffer < text_.numbers,
             "an input is no number of a call");
+      holds(input.kind != Kind::Formula || input.view.buffer < text_.formulas.size(),
+            "an input is no number that a call computes");
     }
     if (!step.reduction)
       holds(step.inputs.size() == kernels::op(step.op).info.arity, "an op has other inputs");
@@ -253,9 +260,9 @@ KernelProgram::Bound KernelProgram::bound(const ProgramStep& step) const {
     target.kind = input.kind;
     if (input.kind == Kind::Number)
       target.number = number_input(input.number, kernels::op(step.op).info, step.compute);
-    else if (input.kind == Kind::HostArgument || input.kind == Kind::CallNumber)
-      target.window.buffer = input.view.buffer;
-    else target.window = window(input.view);
+    else if (input.kind == Kind::View || input.kind == Kind::Iota)
+      target.window = window(input.view);
+    else target.window.buffer = input.view.buffer;
   }
   return bound;
 }
@@ -316,7 +323,8 @@ void KernelProgram::launch(std::span<const at::Tensor> arguments,
   const auto on_device = std::ranges::find(text_.arguments, true) - text_.arguments.begin();
   const at::Tensor& first = arguments[static_cast<std::size_t>(on_device)];
   lazy::Device& device = buffer_of(first).device();  // raises if it is elsewhere
-  const Given brought(*this, arguments, numbers);
+  Given brought(*this, arguments, numbers);
+  brought.computed = formulas_.values(brought.on_host, numbers, Runtime::get().numerics());
   lazy::Recording recording(device, current_stream_on(first.device().index()), bound_.size());
   Call call(brought, temporary_bytes_, recording);
   for (Bound& bound : bound_) {

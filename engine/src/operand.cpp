@@ -12,9 +12,11 @@ std::int64_t wrapped_integer(const c10::Scalar& number) {
   return number.isUnsigned() ? static_cast<std::int64_t>(number.toUInt64()) : number.toLong();
 }
 
-/// Python numbers arrive as one of the first three.
+/// Python numbers arrive as one of the first three; counts of steps are float32.
 c10::Scalar read_number(const at::Tensor& tensor) {
+  if (tensor.is_neg()) return tensor.item();  // the number is the other one of what is stored
   switch (tensor.scalar_type()) {
+    case c10::kFloat: return *tensor.const_data_ptr<float>();
     case c10::kDouble: return *tensor.const_data_ptr<double>();
     case c10::kLong: return *tensor.const_data_ptr<std::int64_t>();
     case c10::kBool: return *tensor.const_data_ptr<bool>();

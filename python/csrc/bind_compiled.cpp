@@ -16,6 +16,7 @@ namespace {
 
 namespace py = pybind11;
 using engine::KernelProgram;
+using engine::NumberFormula;
 using engine::ProgramInput;
 using engine::ProgramStep;
 using engine::ProgramText;
@@ -44,8 +45,8 @@ ProgramView view_from(const py::tuple& fields) {
           .strides = py::cast<engine::TableIndices>(fields[3])};
 }
 
-/// ("view", buffer, type, offset, strides), ("iota", offset, strides), ("number", value), ("host", argument) or
-/// ("call", number)
+/// ("view", buffer, type, offset, strides), ("iota", offset, strides), ("number", value), ("host", argument),
+/// ("call", number) or ("formula", number)
 ProgramInput input_from(const py::tuple& fields) {
   const auto kind = py::cast<std::string>(fields[0]);
   using Kind = ProgramInput::Kind;
@@ -61,8 +62,10 @@ ProgramInput input_from(const py::tuple& fields) {
   } else if (kind == "number") {
     input.kind = Kind::Number;
     input.number = number_from(py::object(fields[1]).ptr());
-  } else if (kind == "host" || kind == "call") {
-    input.kind = kind == "host" ? Kind::HostArgument : Kind::CallNumber;
+  } else if (kind == "host" || kind == "call" || kind == "formula") {
+    input.kind = kind == "host"   ? Kind::HostArgument
+                 : kind == "call" ? Kind::CallNumber
+                                  : Kind::Formula;
     input.view.buffer = py::cast<std::uint32_t>(fields[1]);
   } else {
     throw InvalidArgument(str("no kind of input is called ", kind));
@@ -88,7 +91,36 @@ ProgramStep step_from(const py::tuple& fields) {
   return step;
 }
 
-/// (name, arguments, table, given, numbers, temporaries, steps)
+/// ("number", value, type), ("host", argument, type) or ("call", number, type)
+NumberFormula::Leaf leaf_from(const py::tuple& fields) {
+  const auto kind = py::cast<std::string>(fields[0]);
+  using Kind = NumberFormula::Leaf::Kind;
+  NumberFormula::Leaf leaf{.type = type_named(fields[2])};
+  if (kind == "number") {
+    leaf.number = number_from(py::object(fields[1]).ptr());
+    return leaf;
+  }
+  leaf.kind = kind == "host" ? Kind::Host : Kind::Call;
+  leaf.place = py::cast<std::uint32_t>(fields[1]);
+  return leaf;
+}
+
+/// (leaves, steps), a step being (op, compute, result, inputs)
+NumberFormula formula_from(const py::tuple& fields) {
+  NumberFormula formula;
+  for (const py::handle& leaf : fields[0])
+    formula.leaves.push_back(leaf_from(py::reinterpret_borrow<py::tuple>(leaf)));
+  for (const py::handle& entry : fields[1]) {
+    const auto step = py::reinterpret_borrow<py::tuple>(entry);
+    formula.steps.push_back({.op = kernels::op_named(py::cast<std::string>(step[0])),
+                             .compute = type_named(step[1]),
+                             .result = type_named(step[2]),
+                             .inputs = py::cast<std::vector<std::uint32_t>>(step[3])});
+  }
+  return formula;
+}
+
+/// (name, arguments, table, given, numbers, formulas, temporaries, steps)
 py::object prepare_kernel(const py::tuple& fields) {
   ProgramText text;
   text.name = py::cast<std::string>(fields[0]);
@@ -96,12 +128,14 @@ py::object prepare_kernel(const py::tuple& fields) {
   text.table = py::cast<std::vector<std::int64_t>>(fields[2]);
   text.given = py::cast<std::size_t>(fields[3]);
   text.numbers = py::cast<std::size_t>(fields[4]);
-  for (const py::handle& entry : fields[5]) {
+  for (const py::handle& formula : fields[5])
+    text.formulas.push_back(formula_from(py::reinterpret_borrow<py::tuple>(formula)));
+  for (const py::handle& entry : fields[6]) {
     const auto temporary = py::reinterpret_borrow<py::tuple>(entry);
     text.temporaries.push_back(
         {type_named(temporary[0]), py::cast<engine::TableIndices>(temporary[1])});
   }
-  for (const py::handle& step : fields[6])
+  for (const py::handle& step : fields[7])
     text.steps.push_back(step_from(py::reinterpret_borrow<py::tuple>(step)));
   return prepared(std::make_shared<KernelProgram>(std::move(text)));
 }

@@ -172,6 +172,18 @@ def test_types_without_a_form_on_the_card_are_described_by_their_strides() -> No
     assert program.ops[0].splits == (32,)
 
 
+def test_numbers_of_integers_are_described_without_bits() -> None:
+    args = TensorArg(0, "int64", 0, (1,)), ConstantArg(-100)
+    maximum = OpSpec("maximum", "int64", "int64", (64,), args, TensorArg(1, "int64", 0, (1,)))
+    program = card_program(
+        KernelSpec("kernel", ("x", "y"), (True, True), (), (), (maximum,)), {}, {"x": ((64,), (1,)), "y": ((64,), (1,))}
+    )
+    run_passes(program)
+    descriptors = superdsc(program)
+    check(descriptors)
+    assert descriptors["0_maximum"]["dscs_"][0]["maximum"]["constantInfo_"] == {"0": {"value_": -100, "bits_": None}}
+
+
 def test_planners_are_the_cards() -> None:
     assert _C.divide_loops([(256, False, False), (48, True, False)], []) == [32, 1]
     assert _C.divide_product(1, 256, 512, 128, shared_right=True) == [1, 4, 8, 1]

@@ -30,6 +30,11 @@ def test_who_reads_the_second_result_reads_the_first() -> None:
     ]
 
 
+def test_the_two_zeros_are_two_numbers() -> None:
+    two = [op(A, X, 0.0), op(B, X, -0.0), op(OUT, A, 1.0), op(Y, B, 1.0)]
+    assert list(map(repr, without_repetitions(two, OWN))) == list(map(repr, two))
+
+
 def test_results_of_equal_operations_make_operations_equal() -> None:
     assert without_repetitions([op(A, X, 2.0), op(B, X, 2.0), op(C, A, A), op(OUT, B, B)], OWN)[1:] == [
         op(C, A, A),

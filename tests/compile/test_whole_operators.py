@@ -20,6 +20,10 @@ WHOLE: dict[str, Any] = {
     "activations": lambda x: (
         F.gelu(x) + F.gelu(x, approximate="tanh") + F.silu(x) + F.elu(x) + F.mish(x) + F.softplus(x)
     ),
+    "piecewise": lambda x: F.relu(x) + F.leaky_relu(x) + F.hardtanh(x) + F.threshold(x, 0.1, 2.0) + x.tanh(),
+    "piecewise, too": lambda x: F.relu6(x) + F.hardswish(x) + F.hardsigmoid(x) + x.sigmoid(),
+    "cross entropy": lambda x: F.cross_entropy(x[:, :, 0] * 2, x[:, :, 1].argmax(1)) + 1,
+    "cross entropy of points": lambda x: F.cross_entropy(x * 2, x.argmax(1), ignore_index=2) + 1,
 }
 
 
@@ -44,6 +48,25 @@ def test_one_kernel_with_what_surrounds_it(stats) -> None:
     torch.spyre.reset_stats()
     compiled(x).cpu()
     assert stats()["kernel_launches"] == 1
+
+
+def test_a_piecewise_gradient_is_one_operation(stats) -> None:
+    def operations(of: Any) -> int:
+        x = numbers(4, 8).to("spyre").requires_grad_()
+        result = of(x)
+        torch.spyre.synchronize()
+        torch.spyre.reset_stats()
+        (gradient,) = torch.autograd.grad(result, x, result.detach())
+        torch.spyre.synchronize()
+        del gradient
+        return int(stats()["ops_planned"])
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return F.relu(F.hardtanh(x * 2))
+
+    compiled = torch.compile(program)
+    operations(compiled)
+    assert operations(compiled) == operations(program)
 
 
 def test_operators_are_called_through_pytorchs_own_bindings() -> None:

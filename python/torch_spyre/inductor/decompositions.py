@@ -16,11 +16,11 @@ import torch
 from torch._inductor import decomposition, lowering
 from torch.utils import _pytree as pytree
 
-from .one_operation import ACTIVATIONS, INTERPOLATIONS, LISTS_OF_INTERPOLATIONS
+from .one_operation import ACTIVATIONS, INTERPOLATIONS, LISTS_OF_INTERPOLATIONS, PIECEWISE
 
 aten = torch.ops.aten
 
-#: Composed by eager code: they stay calls.
+#: Composed by eager code, or one call of a library: they stay calls.
 WHOLE = (
     aten._softmax.default,
     aten._softmax_backward_data.default,
@@ -30,8 +30,12 @@ WHOLE = (
     aten.native_layer_norm_backward.default,
     aten.native_group_norm.default,
     aten.native_group_norm_backward.default,
+    aten.nll_loss_forward.default,
+    aten.nll_loss_backward.default,
+    aten.nll_loss2d_forward.default,
+    aten.nll_loss2d_backward.default,
 )
-_KEPT = (*WHOLE, *ACTIVATIONS, *INTERPOLATIONS, *LISTS_OF_INTERPOLATIONS)
+_KEPT = (*WHOLE, *ACTIVATIONS, *PIECEWISE, *INTERPOLATIONS, *LISTS_OF_INTERPOLATIONS)
 
 
 def keep_whole() -> None:

@@ -13,6 +13,7 @@ from torch._inductor.virtualized import V
 from .common_operations import without_repetitions
 from .direct_loads import with_direct_loads
 from .direct_stores import with_direct_stores
+from .host_operations import with_host_operations
 from .kernel_spec import Arg, Extent, HostArg, KernelSpec, OpSpec, SizeArg, Temporary, TensorArg
 from .op_names import NATIVE_TYPES
 
@@ -83,7 +84,8 @@ class KernelBuilder:
         """The kernel, without repeated operations and copies, and without temporaries that nothing uses any more."""
         count = len(self._arguments)
         own = range(count, count + len(self._temporaries))
-        steps = with_direct_loads(with_direct_stores(without_repetitions(self.ops, own), own), own)
+        steps = with_host_operations(without_repetitions(self.ops, own), own)
+        steps = with_direct_loads(with_direct_stores(steps, own), own)
         used = {arg.buffer for op in steps for arg in (*op.args, op.output) if isinstance(arg, TensorArg)}
         kept = [place for place in range(len(self._temporaries)) if count + place in used]
         numbers = {count + place: count + number for number, place in enumerate(kept)}

@@ -5,6 +5,7 @@ Extents, strides and offsets are integers, or expressions in the graph's symbols
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 Extent = int | str
@@ -20,11 +21,17 @@ class TensorArg:
     strides: tuple[Extent, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstantArg:
-    """A number."""
+    """A number. Equal to another one of the same text: 0.0 is not -0.0, and NaN is itself."""
 
     value: float | int | bool
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConstantArg) and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash(repr(self.value))
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,25 @@ class IotaArg:
     strides: tuple[Extent, ...]
 
 
-Arg = TensorArg | ConstantArg | SizeArg | HostArg | IotaArg
+@dataclass(frozen=True)
+class HostOp:
+    """A number that each call computes on the host: an operation of the op table on numbers."""
+
+    op: str
+    compute: str
+    result: str
+    args: tuple[Arg, ...]
+
+
+Arg = TensorArg | ConstantArg | SizeArg | HostArg | IotaArg | HostOp
+
+
+def parts_of(arg: Arg) -> Iterator[Arg]:
+    """An argument, after what it is computed from."""
+    if isinstance(arg, HostOp):
+        for part in arg.args:
+            yield from parts_of(part)
+    yield arg
 
 
 @dataclass(frozen=True)

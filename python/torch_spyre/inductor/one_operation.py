@@ -31,6 +31,21 @@ ACTIVATIONS = (
     aten.softplus.default,
     aten.softplus_backward.default,
 )
+#: The same, but cheap enough that every reader may compute them again.
+PIECEWISE = (
+    aten.hardsigmoid.default,
+    aten.hardsigmoid_backward.default,
+    aten.hardswish.default,
+    aten.hardswish_backward.default,
+    aten.hardtanh.default,
+    aten.hardtanh_backward.default,
+    aten.leaky_relu.default,
+    aten.leaky_relu_backward.default,
+    aten.sigmoid_backward.default,
+    aten.tanh_backward.default,
+    aten.threshold.default,
+    aten.threshold_backward.default,
+)
 INTERPOLATIONS = (aten.lerp.Scalar, aten.lerp.Tensor)
 LISTS_OF_INTERPOLATIONS = (aten._foreach_lerp.Scalar, aten._foreach_lerp.ScalarList, aten._foreach_lerp.List)
 _SUMS = (aten.add.Tensor, aten.sub.Tensor, aten.addcmul.default, aten.addcdiv.default)
@@ -41,7 +56,7 @@ Lower = Callable[..., Any]
 def lowerings() -> dict[torch._ops.OpOverload, Lower]:
     """For operators on one tensor. They give None where Inductor's own lowering means the same."""
     made: dict[torch._ops.OpOverload, Lower] = {}
-    for op in (*_SUMS, *INTERPOLATIONS):
+    for op in (*_SUMS, *INTERPOLATIONS, *PIECEWISE):
         made[op] = _lowering_of(op)
     for op in ACTIVATIONS:
         made[op] = _computed_once(_lowering_of(op))
@@ -126,11 +141,10 @@ LISTS: dict[torch._ops.OpOverload, torch._ops.OpOverload] = {
 
 def for_each(op: torch._ops.OpOverload, own: Lower) -> Lower:
     """The lowering of an operator on lists: `own`, or Inductor's lowering of `op`, for each tensor."""
-    # Scalars stand last on lists; on one tensor they are called by name, or are the argument after the tensors.
+    # Scalars stand last on lists; on one tensor, these want them by name. Graphs call everything else by place.
     by_name = op in (aten.addcmul.default, aten.addcdiv.default)
 
-    def lower(first: Any, *rest: Any, **kwargs: Any) -> list[Any]:
-        named = {("value" if by_name else "weight") if key == "scalars" else key: kwargs[key] for key in kwargs}
+    def lower(first: Any, *rest: Any, **named: Any) -> list[Any]:
         tensors, scalars = (rest[:2], rest[2:]) if by_name else (rest, ())
         if scalars:
             (named["value"],) = scalars

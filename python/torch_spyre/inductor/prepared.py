@@ -6,8 +6,22 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
+
 from .._engine import engine
-from .kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg
+from .kernel_spec import (
+    Arg,
+    ConstantArg,
+    Extent,
+    HostArg,
+    HostOp,
+    IotaArg,
+    KernelSpec,
+    OpSpec,
+    SizeArg,
+    TensorArg,
+    parts_of,
+)
 
 __all__ = ["prepare_kernel"]
 
@@ -20,10 +34,14 @@ def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
     table: list[Extent] = [*expressions, *constants]
     places = {extent: place for place, extent in enumerate(table)}
     temporaries = [(t.dtype, [places[size] for size in t.sizes]) for t in spec.temporaries]
-    numbers = list(dict.fromkeys(arg.expression for op in spec.ops for arg in op.args if isinstance(arg, SizeArg)))
-    steps = [_step(op, places, numbers) for op in spec.ops]
+    parts = [part for op in spec.ops for arg in op.args for part in parts_of(arg)]
+    numbers = list(dict.fromkeys(part.expression for part in parts if isinstance(part, SizeArg)))
+    used = dict.fromkeys(arg for op in spec.ops for arg in op.args if isinstance(arg, HostOp))
+    computed = {number: place for place, number in enumerate(used)}
+    steps = [_step(op, places, numbers, computed) for op in spec.ops]
+    formulas = [_formula(number, numbers) for number in computed]
     integers = [0] * len(expressions) + constants
-    text = (spec.name, list(spec.on_device), integers, len(expressions), len(numbers), temporaries, steps)
+    text = (spec.name, list(spec.on_device), integers, len(expressions), len(numbers), formulas, temporaries, steps)
     kernel = engine().prepare_kernel(text)
     kernel.spec = spec  # for torch_spyre.plans, which writes it down
     return _with_numbers(kernel, spec.symbols, [*expressions, *numbers]) if spec.symbols else kernel
@@ -32,7 +50,7 @@ def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
 def _with_numbers(launch: Callable[..., None], symbols: tuple[str, ...], expressions: list[str]) -> Callable[..., None]:
     """A call with the graph's symbols, as one with the numbers that the program wants. Both are text of our making."""
     text = f"lambda {', '.join(symbols)}: ({''.join(f'{expression}, ' for expression in expressions)})"
-    numbers: Callable[..., tuple[float, ...]] = eval(text, {"math": math})
+    numbers: Callable[..., tuple[float, ...]] = eval(text, {"math": math, "torch": torch})
     count = len(symbols)
 
     def launch_with_numbers(*arguments: Any) -> None:
@@ -53,10 +71,12 @@ def _extents(spec: KernelSpec) -> Iterator[Extent]:
                 yield from arg.strides
 
 
-def _step(op: OpSpec, places: dict[Extent, int], numbers: list[str]) -> tuple[Any, ...]:
+def _step(op: OpSpec, places: dict[Extent, int], numbers: list[str], computed: dict[HostOp, int]) -> tuple[Any, ...]:
     """The fields in the order in which bind_compiled.cpp reads them."""
     sizes = [places[size] for size in op.iteration_space]
-    inputs = [_input(arg, places, numbers) for arg in op.args]
+    inputs = [
+        ("formula", computed[arg]) if isinstance(arg, HostOp) else _input(arg, places, numbers) for arg in op.args
+    ]
     mask = sum(1 << dim for dim in op.reduced)
     return op.op, op.compute, op.result, op.may_fault, sizes, mask, inputs, _view(op.output, places)
 
@@ -76,3 +96,15 @@ def _input(arg: Arg, places: dict[Extent, int], numbers: list[str]) -> tuple[Any
         return "call", numbers.index(arg.expression)
     assert isinstance(arg, ConstantArg)
     return "number", arg.value
+
+
+def _formula(number: HostOp, numbers: list[str]) -> tuple[list[Any], list[Any]]:
+    """Leaves and steps. A leaf has the type that its reader computes in."""
+    operations = list(dict.fromkeys(part for part in parts_of(number) if isinstance(part, HostOp)))
+    leaves = list(dict.fromkeys((arg, op.compute) for op in operations for arg in op.args if not isinstance(arg, HostOp)))
+
+    def place(arg: Arg, dtype: str) -> int:
+        return len(leaves) + operations.index(arg) if isinstance(arg, HostOp) else leaves.index((arg, dtype))
+
+    steps = [(op.op, op.compute, op.result, [place(arg, op.compute) for arg in op.args]) for op in operations]
+    return [(*_input(arg, {}, numbers), dtype) for arg, dtype in leaves], steps

@@ -32,7 +32,7 @@ class SpyrePythonWrapperCodegen(PythonWrapperCodegen):
         self.imports.splice(
             """
             from torch_spyre.inductor.kernel_spec import (
-                ConstantArg, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg, Temporary
+                ConstantArg, HostArg, HostOp, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg, Temporary
             )
             from torch_spyre.inductor.prepared import prepare_kernel
             """,

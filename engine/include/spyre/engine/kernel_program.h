@@ -14,6 +14,7 @@
 
 #include "spyre/base/dims.h"
 #include "spyre/base/mutex.h"
+#include "spyre/engine/number_formulas.h"
 #include "spyre/engine/recorder.h"
 #include "spyre/lazy/device.h"
 
@@ -39,10 +40,11 @@ struct ProgramInput {
     Number,        // a constant
     HostArgument,  // the value of an argument that is a number on the host
     CallNumber,    // one of the numbers that come with every call
+    Formula,       // a number that a call computes
     Iota,          // view.offset + sum of coordinate * view.strides, an int64
   };
   Kind kind{};
-  ProgramView view;  // HostArgument: its buffer is the argument; CallNumber: the number's place
+  ProgramView view;  // HostArgument: its buffer is the argument; CallNumber, Formula: the number's place
   c10::Scalar number;
 };
 
@@ -70,6 +72,7 @@ struct ProgramText {
   std::vector<std::int64_t> table;  // the first `given` are placeholders
   std::size_t given = 0;
   std::size_t numbers = 0;  // that come with every call
+  std::vector<NumberFormula> formulas;
   std::vector<ProgramTemporary> temporaries;
   std::vector<ProgramStep> steps;
 };
@@ -107,6 +110,7 @@ class KernelProgram {
   Mutex mutex_;
   ProgramText text_;
   bool may_fault_ = false, reads_host_ = false;
+  NumberFormulas formulas_ SPYRE_GUARDED_BY(mutex_);
   std::vector<Bound> bound_ SPYRE_GUARDED_BY(mutex_);
   std::vector<Bytes> temporary_bytes_ SPYRE_GUARDED_BY(mutex_);
   bool is_bound_ SPYRE_GUARDED_BY(mutex_) = false;

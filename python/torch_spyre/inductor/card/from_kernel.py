@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import torch
+
 from ..._hooks import SpyreTensorLayout
-from ..kernel_spec import Arg, ConstantArg, Extent, HostArg, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg
+from ..kernel_spec import Arg, ConstantArg, Extent, HostArg, HostOp, IotaArg, KernelSpec, OpSpec, SizeArg, TensorArg
+from ..kernel_text import argument_text
 from .program import Access, Buffer, CardOp, CardProgram, FixedTiledLayout, Number
 
 #: Size and strides of an argument.
@@ -19,7 +22,7 @@ def card_program(
     spec: KernelSpec, symbols: Mapping[str, int], shapes: Mapping[str, Shape], layouts: Layouts | None = None
 ) -> CardProgram:
     """`symbols`: what the kernel's symbols stand for; `shapes`: of its arguments that are on the device."""
-    names = {**symbols, "math": math}
+    names = {**symbols, "math": math, "torch": torch}
 
     def number(extent: Extent) -> int:
         return extent if isinstance(extent, int) else int(eval(extent, dict(names)))
@@ -36,6 +39,8 @@ def card_program(
             return Number(arg.expression)
         if isinstance(arg, HostArg):
             return Number(spec.arguments[arg.buffer])
+        if isinstance(arg, HostOp):
+            return Number(argument_text(spec, arg))
         assert isinstance(arg, IotaArg)
         return Number("iota")
 

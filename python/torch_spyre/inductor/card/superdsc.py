@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ... import _C
-from ..._hooks import encode_constant
+from ..._hooks import DataFormats, encode_constant, is_convertible
 from .program import PRODUCT, Access, CardOp, CardProgram, Number
 
 Json = dict[str, Any]
@@ -127,9 +127,11 @@ class _Descriptor:
         return [arg for arg in self.op.inputs if isinstance(arg, Number)]
 
     def _constant(self, number: Number) -> Json:
-        device = self.program.layout(self.op.output).device_layout
-        known = isinstance(number.value, (int, float)) and device is not None
-        bits = encode_constant(float(number.value), device.device_dtype) if known and device is not None else None
+        """Without bits if they are not known yet, or the card has no number of the output's format."""
+        device, bits = self.program.layout(self.op.output).device_layout, None
+        if device is not None and isinstance(number.value, (int, float)):
+            has_numbers = is_convertible(DataFormats.IEEE_FP32, device.device_dtype)
+            bits = encode_constant(float(number.value), device.device_dtype) if has_numbers else None
         return {"value_": number.value, "bits_": bits}
 
     def _compute(self) -> Json:
