@@ -122,8 +122,7 @@ std::size_t NumberFormulas::code_of(const NumberFormula& formula) {
     return code.leaves == types && code.steps == formula.steps;
   });
   const auto place = static_cast<std::size_t>(known - codes_.begin());
-  if (known == codes_.end())
-    codes_.push_back({.leaves = std::move(types), .steps = formula.steps});
+  if (known == codes_.end()) codes_.push_back({.leaves = std::move(types), .steps = formula.steps});
   return place;
 }
 

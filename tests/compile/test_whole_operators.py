@@ -22,9 +22,36 @@ WHOLE: dict[str, Any] = {
     ),
     "piecewise": lambda x: F.relu(x) + F.leaky_relu(x) + F.hardtanh(x) + F.threshold(x, 0.1, 2.0) + x.tanh(),
     "piecewise, too": lambda x: F.relu6(x) + F.hardswish(x) + F.hardsigmoid(x) + x.sigmoid(),
+    "celu": lambda x: F.celu(x, 1.3) + F.selu(x),
     "cross entropy": lambda x: F.cross_entropy(x[:, :, 0] * 2, x[:, :, 1].argmax(1)) + 1,
     "cross entropy of points": lambda x: F.cross_entropy(x * 2, x.argmax(1), ignore_index=2) + 1,
 }
+
+
+#: Their gradients are those of what Dynamo makes of them.
+COMBINATIONS: dict[str, Any] = {
+    "addcmul": lambda x: torch.addcmul(x, x, x + 3, value=0.3),
+    "addcdiv": lambda x: torch.addcdiv(x, x, x.abs() + 3),
+    "addcmul_": lambda x: (x * 2).addcmul_(x, x + 1, value=-0.7),
+    "addcdiv_": lambda x: (x * 2).addcdiv_(x, x.abs() + 1, value=0.7),
+    "broadcast": lambda x: (x * 2).addcmul_(x[0], x[:, :1], value=3),
+    "other types": lambda x: (
+        x.double().addcmul_(x.double(), x.double(), value=0.1),
+        x.half().addcmul_(x.half(), x.half(), value=0.1),
+    ),
+    "lists": lambda x: (
+        *torch._foreach_addcmul([x, x], [x, x], [x + 1, x], scalars=[0.1, 0.2]),
+        *torch._foreach_addcdiv([x], [x], [x.abs() + 1], scalars=[0.1]),
+        *torch._foreach_lerp([x], [x * 2], weight=[0.1]),
+        *torch._foreach_div([x], scalars=[3.0]),
+    ),
+    "a product that is read elsewhere": lambda x: ((x * 2).addcmul_(x, x, value=0.3), x * x),
+}
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_combinations_have_the_bits_of_eager(name: str) -> None:
+    assert_same_bits(COMBINATIONS[name], numbers(4, 6, 8))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

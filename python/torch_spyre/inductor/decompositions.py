@@ -16,7 +16,7 @@ import torch
 from torch._inductor import decomposition, lowering
 from torch.utils import _pytree as pytree
 
-from .one_operation import ACTIVATIONS, INTERPOLATIONS, LISTS_OF_INTERPOLATIONS, PIECEWISE
+from .one_operation import ACTIVATIONS, COMBINATIONS, INTERPOLATIONS, LISTS_OF_INTERPOLATIONS, PIECEWISE
 
 aten = torch.ops.aten
 
@@ -35,7 +35,16 @@ WHOLE = (
     aten.nll_loss2d_forward.default,
     aten.nll_loss2d_backward.default,
 )
-_KEPT = (*WHOLE, *ACTIVATIONS, *PIECEWISE, *INTERPOLATIONS, *LISTS_OF_INTERPOLATIONS)
+_KEPT = (*WHOLE, *ACTIVATIONS, *PIECEWISE, *COMBINATIONS, *INTERPOLATIONS, *LISTS_OF_INTERPOLATIONS)
+
+
+def _celu(x: torch.Tensor, alpha: float = 1.0) -> torch.Tensor:
+    """As eager code calls it."""
+    return aten.elu.default(x, alpha, 1.0, 1.0 / alpha)
+
+
+#: Eager code has these as calls of other operators.
+_IN_OTHER_WORDS: dict[Any, Callable[..., Any]] = {aten.celu.default: _celu}
 
 
 def keep_whole() -> None:
@@ -44,6 +53,8 @@ def keep_whole() -> None:
         for op in _KEPT:
             if op in table:
                 table[op] = _unless_on_device(table[op])
+        for op, words in _IN_OTHER_WORDS.items():
+            table[op] = _on_device(words, table[op])
     for op in _KEPT:
         if op not in lowering.lowerings:
             lowering.make_fallback(op, warn=False, override_decomp=True)
@@ -53,6 +64,14 @@ def _unless_on_device(decompose: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(decompose)
     def choose(*args: Any, **kwargs: Any) -> Any:
         return NotImplemented if _is_on_device(pytree.tree_leaves((args, kwargs))) else decompose(*args, **kwargs)
+
+    return choose
+
+
+def _on_device(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(theirs)
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        return (ours if _is_on_device(pytree.tree_leaves((args, kwargs))) else theirs)(*args, **kwargs)
 
     return choose
 

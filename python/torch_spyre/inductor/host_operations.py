@@ -56,7 +56,9 @@ def _as_number(op: OpSpec) -> HostOp | None:
     """An operation on numbers, some of which change from call to call, as the number that it gives."""
     if op.may_fault or op.op.startswith("reduce.") or not {op.compute, op.result} <= _TYPES:
         return None
-    if op.output.dtype != op.result or not all(isinstance(arg, ConstantArg | SizeArg | HostArg | HostOp) for arg in op.args):
+    if op.output.dtype != op.result or not all(
+        isinstance(arg, ConstantArg | SizeArg | HostArg | HostOp) for arg in op.args
+    ):
         return None
     number = HostOp(op.op, op.compute, op.result, op.args)
     parts = [*parts_of(number)]

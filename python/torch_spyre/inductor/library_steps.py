@@ -18,6 +18,7 @@ from .dump import dump_graph
 from .host_numbers import is_view, kept_on_host, tensors
 from .input_layouts import InputLayouts
 from .op_names import NATIVE_TYPES, aten_overloads
+from .recomposed import put_together
 
 # Operators that Inductor turns into loops without a row in the op table.
 _REDUCTIONS = ["all", "all.dim", "all.dims", "amax", "amin", "any", "any.dim", "any.dims", "argmax", "argmin"]
@@ -39,6 +40,7 @@ class LibrarySteps(CustomGraphModulePass):
 
     def __call__(self, gm: torch.fx.GraphModule) -> None:
         self._layouts.note(gm)
+        put_together(gm)
         stays = [node for node in gm.graph.nodes if node.op == "call_function" and stays_a_call(node)]
         stays += kept_on_host(gm)
         for node in stays:

@@ -48,7 +48,8 @@ PIECEWISE = (
 )
 INTERPOLATIONS = (aten.lerp.Scalar, aten.lerp.Tensor)
 LISTS_OF_INTERPOLATIONS = (aten._foreach_lerp.Scalar, aten._foreach_lerp.ScalarList, aten._foreach_lerp.List)
-_SUMS = (aten.add.Tensor, aten.sub.Tensor, aten.addcmul.default, aten.addcdiv.default)
+COMBINATIONS = (aten.addcmul.default, aten.addcdiv.default)
+_SUMS = (aten.add.Tensor, aten.sub.Tensor, *COMBINATIONS)
 
 Lower = Callable[..., Any]
 
@@ -142,7 +143,7 @@ LISTS: dict[torch._ops.OpOverload, torch._ops.OpOverload] = {
 def for_each(op: torch._ops.OpOverload, own: Lower) -> Lower:
     """The lowering of an operator on lists: `own`, or Inductor's lowering of `op`, for each tensor."""
     # Scalars stand last on lists; on one tensor, these want them by name. Graphs call everything else by place.
-    by_name = op in (aten.addcmul.default, aten.addcdiv.default)
+    by_name = op in COMBINATIONS
 
     def lower(first: Any, *rest: Any, **named: Any) -> list[Any]:
         tensors, scalars = (rest[:2], rest[2:]) if by_name else (rest, ())

@@ -28,23 +28,10 @@ __all__ = ["prepare_kernel"]
 
 def prepare_kernel(spec: KernelSpec) -> Callable[..., None]:
     """The call of a kernel: launch(*tensors, *symbols)."""
-    extents = dict.fromkeys(_extents(spec))
-    expressions = [extent for extent in extents if isinstance(extent, str)]
-    constants = [extent for extent in extents if isinstance(extent, int)]
-    table: list[Extent] = [*expressions, *constants]
-    places = {extent: place for place, extent in enumerate(table)}
-    temporaries = [(t.dtype, [places[size] for size in t.sizes]) for t in spec.temporaries]
-    parts = [part for op in spec.ops for arg in op.args for part in parts_of(arg)]
-    numbers = list(dict.fromkeys(part.expression for part in parts if isinstance(part, SizeArg)))
-    used = dict.fromkeys(arg for op in spec.ops for arg in op.args if isinstance(arg, HostOp))
-    computed = {number: place for place, number in enumerate(used)}
-    steps = [_step(op, places, numbers, computed) for op in spec.ops]
-    formulas = [_formula(number, numbers) for number in computed]
-    integers = [0] * len(expressions) + constants
-    text = (spec.name, list(spec.on_device), integers, len(expressions), len(numbers), formulas, temporaries, steps)
-    kernel = engine().prepare_kernel(text)
+    program = _Program(spec)
+    kernel = engine().prepare_kernel(program.text())
     kernel.spec = spec  # for torch_spyre.plans, which writes it down
-    return _with_numbers(kernel, spec.symbols, [*expressions, *numbers]) if spec.symbols else kernel
+    return _with_numbers(kernel, spec.symbols, program.given()) if spec.symbols else kernel
 
 
 def _with_numbers(launch: Callable[..., None], symbols: tuple[str, ...], expressions: list[str]) -> Callable[..., None]:
@@ -71,40 +58,65 @@ def _extents(spec: KernelSpec) -> Iterator[Extent]:
                 yield from arg.strides
 
 
-def _step(op: OpSpec, places: dict[Extent, int], numbers: list[str], computed: dict[HostOp, int]) -> tuple[Any, ...]:
-    """The fields in the order in which bind_compiled.cpp reads them."""
-    sizes = [places[size] for size in op.iteration_space]
-    inputs = [
-        ("formula", computed[arg]) if isinstance(arg, HostOp) else _input(arg, places, numbers) for arg in op.args
-    ]
-    mask = sum(1 << dim for dim in op.reduced)
-    return op.op, op.compute, op.result, op.may_fault, sizes, mask, inputs, _view(op.output, places)
+class _Program:
+    """A kernel as bind_compiled.cpp reads it: fields in order, integers by their places in a table."""
 
+    def __init__(self, spec: KernelSpec) -> None:
+        self._spec = spec
+        extents = dict.fromkeys(_extents(spec))
+        self._expressions = [extent for extent in extents if isinstance(extent, str)]
+        self._constants = [extent for extent in extents if isinstance(extent, int)]
+        self._places = {extent: place for place, extent in enumerate((*self._expressions, *self._constants))}
+        args = list(dict.fromkeys(arg for op in spec.ops for arg in op.args))
+        parts = dict.fromkeys(part for arg in args for part in parts_of(arg))
+        self._numbers = list(dict.fromkeys(part.expression for part in parts if isinstance(part, SizeArg)))
+        computed = [arg for arg in args if isinstance(arg, HostOp)]
+        self._computed = {number: place for place, number in enumerate(computed)}
 
-def _view(arg: TensorArg, places: dict[Extent, int]) -> tuple[Any, ...]:
-    return arg.buffer, arg.dtype, places[arg.offset], [places[stride] for stride in arg.strides]
+    def given(self) -> list[str]:
+        """What comes with each call, as expressions in the symbols."""
+        return [*self._expressions, *self._numbers]
 
+    def text(self) -> tuple[Any, ...]:
+        """All of it."""
+        spec = self._spec
+        table = [0] * len(self._expressions) + self._constants
+        temporaries = [(t.dtype, [self._places[size] for size in t.sizes]) for t in spec.temporaries]
+        formulas, steps = [*map(self._formula, self._computed)], [*map(self._step, spec.ops)]
+        counts = len(self._expressions), len(self._numbers)
+        return spec.name, list(spec.on_device), table, *counts, formulas, temporaries, steps
 
-def _input(arg: Arg, places: dict[Extent, int], numbers: list[str]) -> tuple[Any, ...]:
-    if isinstance(arg, TensorArg):
-        return ("view", *_view(arg, places))
-    if isinstance(arg, IotaArg):
-        return "iota", places[arg.offset], [places[stride] for stride in arg.strides]
-    if isinstance(arg, HostArg):
-        return "host", arg.buffer
-    if isinstance(arg, SizeArg):
-        return "call", numbers.index(arg.expression)
-    assert isinstance(arg, ConstantArg)
-    return "number", arg.value
+    def _step(self, op: OpSpec) -> tuple[Any, ...]:
+        sizes = [self._places[size] for size in op.iteration_space]
+        mask = sum(1 << dim for dim in op.reduced)
+        inputs = [*map(self._input, op.args)]
+        return op.op, op.compute, op.result, op.may_fault, sizes, mask, inputs, self._view(op.output)
 
+    def _view(self, arg: TensorArg) -> tuple[Any, ...]:
+        return arg.buffer, arg.dtype, self._places[arg.offset], [self._places[stride] for stride in arg.strides]
 
-def _formula(number: HostOp, numbers: list[str]) -> tuple[list[Any], list[Any]]:
-    """Leaves and steps. A leaf has the type that its reader computes in."""
-    operations = list(dict.fromkeys(part for part in parts_of(number) if isinstance(part, HostOp)))
-    leaves = list(dict.fromkeys((arg, op.compute) for op in operations for arg in op.args if not isinstance(arg, HostOp)))
+    def _input(self, arg: Arg) -> tuple[Any, ...]:
+        if isinstance(arg, TensorArg):
+            return ("view", *self._view(arg))
+        if isinstance(arg, IotaArg):
+            return "iota", self._places[arg.offset], [self._places[stride] for stride in arg.strides]
+        if isinstance(arg, HostArg):
+            return "host", arg.buffer
+        if isinstance(arg, SizeArg):
+            return "call", self._numbers.index(arg.expression)
+        if isinstance(arg, HostOp):
+            return "formula", self._computed[arg]
+        assert isinstance(arg, ConstantArg)
+        return "number", arg.value
 
-    def place(arg: Arg, dtype: str) -> int:
-        return len(leaves) + operations.index(arg) if isinstance(arg, HostOp) else leaves.index((arg, dtype))
+    def _formula(self, number: HostOp) -> tuple[list[Any], list[Any]]:
+        """Leaves and steps. A leaf has the type that its reader computes in."""
+        operations = list(dict.fromkeys(part for part in parts_of(number) if isinstance(part, HostOp)))
+        readings = [(arg, op.compute) for op in operations for arg in op.args if not isinstance(arg, HostOp)]
+        leaves = list(dict.fromkeys(readings))
 
-    steps = [(op.op, op.compute, op.result, [place(arg, op.compute) for arg in op.args]) for op in operations]
-    return [(*_input(arg, {}, numbers), dtype) for arg, dtype in leaves], steps
+        def place(arg: Arg, dtype: str) -> int:
+            return len(leaves) + operations.index(arg) if isinstance(arg, HostOp) else leaves.index((arg, dtype))
+
+        steps = [(op.op, op.compute, op.result, [place(arg, op.compute) for arg in op.args]) for op in operations]
+        return [(*self._input(arg), dtype) for arg, dtype in leaves], steps

@@ -44,7 +44,8 @@ struct ProgramInput {
     Iota,          // view.offset + sum of coordinate * view.strides, an int64
   };
   Kind kind{};
-  ProgramView view;  // HostArgument: its buffer is the argument; CallNumber, Formula: the number's place
+  ProgramView
+      view;  // HostArgument: its buffer is the argument; CallNumber, Formula: the number's place
   c10::Scalar number;
 };
 
