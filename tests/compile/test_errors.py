@@ -44,18 +44,36 @@ def test_unsupported_loops_run_eagerly_if_asked(monkeypatch) -> None:
         ([False], [], "no argument is on the device"),
         ([True], [("host", 1)] * 2, "no argument of this program"),
         ([True], [("call", 0)] * 2, "no number of a call"),
+        ([True], [("formula", 0)] * 2, "no number that a call computes"),
     ],
 )
 def test_programs_that_would_reach_beyond_their_arguments_are_refused(arguments, inputs, told) -> None:
     step = ("add", "float32", "float32", False, [0], 0, inputs, (0, "float32", 1, [2]))
     with pytest.raises(ValueError, match=told):
-        _C.prepare_kernel(("kernel", arguments, [3, 0, 1], 0, 0, [("float32", [0])], [step]))
+        _C.prepare_kernel(("kernel", arguments, [3, 0, 1], 0, 0, [], [("float32", [0])], [step]))
+
+
+@pytest.mark.parametrize(
+    ("leaves", "steps", "told"),
+    [
+        ([], [], "no operation gives it"),
+        ([("host", 1, "float32")], [("exp", "float32", "float32", [0])], "no argument of this program"),
+        ([("call", 0, "float32")], [("exp", "float32", "float32", [0])], "no number of a call"),
+        ([("number", 2, "float16")], [("exp", "float16", "float16", [0])], "not computed with on the host"),
+        ([("number", 2, "float32")], [("exp", "float32", "int8", [0])], "not computed with on the host"),
+        ([("number", 2, "float32")], [("exp", "float32", "float32", [1])], "not known yet"),
+        ([("number", 2, "float32")], [("add", "float32", "float32", [0])], "an op has other inputs"),
+    ],
+)
+def test_numbers_that_follow_from_nothing_are_refused(leaves, steps, told) -> None:
+    with pytest.raises(ValueError, match=told):
+        _C.prepare_kernel(("kernel", [True], [], 0, 0, [(leaves, steps)], [], []))
 
 
 def test_a_kernel_takes_tensors_of_the_device() -> None:
     inputs = [("view", 0, "float32", 1, [2])] * 2
     step = ("add", "float32", "float32", False, [0], 0, inputs, (0, "float32", 1, [2]))
-    kernel = _C.prepare_kernel(("kernel", [True], [3, 0, 1], 0, 0, [], [step]))
+    kernel = _C.prepare_kernel(("kernel", [True], [3, 0, 1], 0, 0, [], [], [step]))
     x = torch.ones(3, device="spyre")
     _C.launch_jobplan(kernel, x)
     assert x.tolist() == [2, 2, 2]
@@ -65,7 +83,7 @@ def test_a_kernel_takes_tensors_of_the_device() -> None:
 
 def test_calls_of_generated_code_check_their_arguments() -> None:
     step = ("add", "float32", "float32", False, [0], 0, [("view", 0, "float32", 2, [3])] * 2, (0, "float32", 2, [3]))
-    kernel = _C.prepare_kernel(("kernel", [True], [0, 3, 0, 1], 1, 0, [], [step]))
+    kernel = _C.prepare_kernel(("kernel", [True], [0, 3, 0, 1], 1, 0, [], [], [step]))
     x = torch.ones(3, device="spyre")
     kernel(x, 3)
     assert (kernel.name, kernel.spec, x.tolist()) == ("kernel", None, [2, 2, 2])

@@ -57,6 +57,40 @@ def test_pointwise_and_row_kernels_of_the_first_size_serve_the_second(function: 
     assert not counters["stats"]["unique_graphs"]
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ((x * 2 + 1).relu() - x).exp(),
+        lambda x: F.softmax(x * 2, -1) + 1,
+        lambda x: (x.transpose(0, 1) * 2).sum(1),
+        lambda x: x.permute(2, 0, 1).contiguous() * 2,
+        lambda x: x[:, 1:] * x[:, :-1],
+    ],
+    ids=["pointwise", "softmax", "a sum", "a copy", "slices"],
+)
+def test_dimensions_that_lie_apart(function: Any) -> None:
+    whole = torch.randn(24, 64, 10).to("spyre")
+    compiled = torch.compile(function, dynamic=True)
+    compiled(whole[:5, :6, :7]).cpu()
+    counters.clear()
+    torch.spyre.reset_stats()
+    for rows, columns in ((8, 9), (13, 4), (7, 33), (23, 63)):
+        x = whole[:rows, :columns, :7]
+        torch.testing.assert_close(compiled(x).cpu(), function(x.cpu()), rtol=1e-5, atol=1e-5)
+    assert torch.spyre.stats()["kernels_compiled"] == 0
+    assert not counters["stats"]["unique_graphs"]
+
+
+def test_dimensions_that_come_to_lie_together_have_one_kernel_more() -> None:
+    whole = torch.randn(24, 64, 10).to("spyre")
+    compiled = torch.compile(lambda x: ((x * 2 + 1).relu() - x).exp(), dynamic=True)
+    compiled(whole[:5, :6, :7]).cpu()
+    torch.spyre.reset_stats()
+    for rows, columns in ((24, 64), (24, 9), (3, 64), (24, 64)):
+        compiled(whole[:rows, :columns, :7]).cpu()
+    assert torch.spyre.stats()["kernels_compiled"] <= 1
+
+
 def test_a_graph_is_compiled_once() -> None:
     compiled = torch.compile(lambda x: x * 2 + 1)
     counters.clear()

@@ -52,15 +52,22 @@ class IterationSpace:
         reducing = [loop.reduces for loop in loops for _ in self._digits[loop.symbol]]
         self.reduced = tuple(dim for dim, reduces in enumerate(reducing) if reduces)
         self.kept = tuple(dim for dim, reduces in enumerate(reducing) if not reduces)
+        self._windows: dict[sympy.Expr, Window] = {}  # by index: bodies repeat them
 
     def window(self, index: sympy.Expr) -> Window:
         """Offset and strides of an index in the loops' symbols. Raises NotAffineError."""
+        if index not in self._windows:
+            self._windows[index] = self._found(index)
+        return self._windows[index]
+
+    def _found(self, index: sympy.Expr) -> Window:
         rest = sympy.expand(self._in_digits(self._simplified(index)))
         strides = []
         for dim in self._dims:
-            stride = rest.coeff(dim.symbol)
+            stride = rest.coeff(dim.symbol) if dim.symbol in rest.free_symbols else sympy.S.Zero
             strides.append(stride)
-            rest = sympy.expand(rest - stride * dim.symbol)
+            if stride != 0:
+                rest = sympy.expand(rest - stride * dim.symbol)
         symbols = {dim.symbol for dim in self._dims}
         if any(expression.free_symbols & symbols for expression in (rest, *strides)):
             raise NotAffineError(str(index))

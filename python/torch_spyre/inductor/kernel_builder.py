@@ -35,7 +35,9 @@ class KernelBuilder:
 
     def extent(self, expression: sympy.Expr | int) -> Extent:
         """As a KernelSpec has it; notes the symbols."""
-        simple = V.graph.sizevars.simplify(sympy.sympify(expression))
+        if isinstance(expression, (int, sympy.Integer)):  # nearly all of them
+            return int(expression)
+        simple = V.graph.sizevars.simplify(expression)
         if simple.is_Integer:
             return int(simple)
         self._note(simple)
