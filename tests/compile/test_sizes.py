@@ -69,14 +69,15 @@ def test_pointwise_and_row_kernels_of_the_first_size_serve_the_second(function: 
     ids=["pointwise", "softmax", "a sum", "a copy", "slices"],
 )
 def test_dimensions_that_lie_apart(function: Any) -> None:
-    whole = torch.randn(24, 64, 10).to("spyre")
+    on_host = torch.randn(24, 64, 10)
+    whole = on_host.to("spyre")
     compiled = torch.compile(function, dynamic=True)
     compiled(whole[:5, :6, :7]).cpu()
     counters.clear()
     torch.spyre.reset_stats()
     for rows, columns in ((8, 9), (13, 4), (7, 33), (23, 63)):
-        x = whole[:rows, :columns, :7]
-        torch.testing.assert_close(compiled(x).cpu(), function(x.cpu()), rtol=1e-5, atol=1e-5)
+        found, expected = compiled(whole[:rows, :columns, :7]), function(on_host[:rows, :columns, :7])
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-5, atol=1e-5)
     assert torch.spyre.stats()["kernels_compiled"] == 0
     assert not counters["stats"]["unique_graphs"]
 
