@@ -36,6 +36,42 @@ def test_copies_of_copies_and_a_second_copy() -> None:
     ]
 
 
+def converted(output: int, source: int, result: str) -> OpSpec:
+    return dataclasses.replace(copy(output, source), result=result, output=at_type(output, result))
+
+
+def at_type(buffer: int, dtype: str) -> TensorArg:
+    return dataclasses.replace(at(buffer), dtype=dtype)
+
+
+def test_what_is_converted_is_computed_as_that() -> None:
+    half = dataclasses.replace(op(OUT, X, 2.0), result="float16", output=at_type(OUT, "float16"))
+    assert with_direct_stores([op(A, X, 2.0), converted(OUT, A, "float16")], OWN) == [half]
+
+
+def test_conversions_that_stay() -> None:
+    half = dataclasses.replace(op(A, X, 2.0), compute="float16", result="float16", output=at_type(A, "float16"))
+    wider = dataclasses.replace(
+        converted(OUT, A, "float32"), compute="float16", args=(at_type(A, "float16"),), output=at(OUT)
+    )
+    for kept in (
+        [op(A, X, 2.0), op(Y, A, 3.0), converted(OUT, A, "float16")],  # somebody reads the wider one
+        [op(A, X, 2.0), converted(OUT, A, "int32")],  # no float
+        [half, wider],  # what was rounded stays so
+    ):
+        assert with_direct_stores(kept, OWN) == kept
+
+
+def test_a_mean_rounds_once(stats) -> None:
+    assert_same_bits(lambda x: x.mean(-1) * 2, numbers(4, 8))
+    assert_same_bits(lambda x: (x.double() / 3).half() * 2, numbers(4, 8))
+    compiled, x = torch.compile(lambda x: x.mean(-1)), numbers(4, 8).to("spyre")
+    compiled(x).cpu()
+    torch.spyre.reset_stats()
+    compiled(x).cpu()
+    assert stats()["dispatches"] == 2  # sum, division
+
+
 def test_other_copies_stay() -> None:
     elsewhere = TensorArg(X, "float32", 1, (1,))
     shifted = dataclasses.replace(op(A, X, 2.0), args=(elsewhere, at(X)))

@@ -82,11 +82,10 @@ NORM = """\
 kernel spyre_fused_add_mean_mul_pow_rsqrt_0(arg0_1, buf1)
   %0[8, 1] = mul.float32(arg0_1[8, 1], arg0_1[8, 1]) over [2, 8]
   %1[1, 0] = reduce.sum.float32->float64(%0[8, 1]) over [2, 8] reducing [1]
-  %2[8, 1] = div.float64(%1[1, 0], 8.0) over [2, 8]
-  %3[8, 1] = cast.float64->float32(%2[8, 1]) over [2, 8]
-  %4[8, 1] = add.float32(%3[8, 1], 1.0) over [2, 8]
-  %5[8, 1] = rsqrt.float32(%4[8, 1]) over [2, 8]
-  buf1[8, 1] = mul.float32(arg0_1[8, 1], %5[8, 1]) over [2, 8]
+  %2[8, 1] = div.float64->float32(%1[1, 0], 8.0) over [2, 8]
+  %3[8, 1] = add.float32(%2[8, 1], 1.0) over [2, 8]
+  %4[8, 1] = rsqrt.float32(%3[8, 1]) over [2, 8]
+  buf1[8, 1] = mul.float32(arg0_1[8, 1], %4[8, 1]) over [2, 8]
 """
 
 

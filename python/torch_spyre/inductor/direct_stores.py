@@ -1,7 +1,8 @@
-"""What computes a value for an argument writes it there, not into a temporary that is copied later.
+"""What computes a value for an argument writes it there, not into a temporary that is copied later, and as the type
+that is wanted.
 
 A graph's writes to its inputs stand at its end: every state of an optimizer would go through a temporary, which lives
-as long as the kernel.
+as long as the kernel. A mean's division is in float64, and rounds once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .kernel_spec import Arg, OpSpec, TensorArg
 
 def with_direct_stores(ops: Iterable[OpSpec], own: Sequence[int]) -> list[OpSpec]:
     """The operations without copies of temporaries (of `own`) into buffers that nobody uses between the operation that
-    computes the value and the copy."""
+    computes the value and the copy; and without conversions of what nobody else reads."""
     return _Stores([*ops], own).direct()
 
 
@@ -31,7 +32,7 @@ class _Stores(BufferUses):
     def _writer_for(self, step: int) -> int | None:
         """The operation that may write what this step copies to where it copies it."""
         copy = self._ops[step]
-        if copy is None or not is_copy(copy):
+        if copy is None or not _converts(copy):
             return None
         source = copy.args[0]
         assert isinstance(source, TensorArg)
@@ -48,6 +49,8 @@ class _Stores(BufferUses):
         if op is None or op.reduced or op.may_fault or op.output != source:
             return False
         if op.iteration_space != copy.iteration_space:
+            return False
+        if not is_copy(copy) and (not _rounds_once(op, copy) or len(self._readers[source.buffer]) > 1):
             return False
         alike = source.strides == copy.output.strides
         return all(
@@ -78,7 +81,7 @@ class _Stores(BufferUses):
         assert computes is not None
         source, target = copy.args[0], copy.output
         assert isinstance(source, TensorArg)
-        self._ops[writer] = dataclasses.replace(computes, output=target)
+        self._ops[writer] = dataclasses.replace(computes, result=copy.result, output=target)
         self._ops[step] = None
         self._writers[target.buffer] = [writer]
         readers = [reader for reader in self._readers.pop(source.buffer) if reader != step]
@@ -93,9 +96,20 @@ class _Stores(BufferUses):
 
 def is_copy(op: OpSpec) -> bool:
     """Whether it changes nothing of what it reads."""
+    return _converts(op) and op.compute == op.result
+
+
+def _converts(op: OpSpec) -> bool:
+    """Whether it gives each element that it reads as another type, or the same."""
     if op.op != "cast" or op.reduced or op.may_fault or not isinstance(op.args[0], TensorArg):
         return False
-    return op.args[0].dtype == op.compute == op.result == op.output.dtype
+    return op.args[0].dtype == op.compute and op.result == op.output.dtype
+
+
+def _rounds_once(op: OpSpec, conversion: OpSpec) -> bool:
+    """Whether the operation's result is all that it computes, so that it is the same to convert one or the other."""
+    wide = op.compute == op.result and op.result in ("float32", "float64")
+    return wide and conversion.result in ("float16", "bfloat16", "float32", "float64")
 
 
 def _reads(arg: Arg, buffer: int) -> bool:
