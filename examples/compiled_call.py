@@ -56,6 +56,16 @@ def show(name: str, times: list[float]) -> None:
     print(f"{name:22} {times[0]:13.1f} {times[1]:10.1f}")
 
 
+def beside_cpu() -> list[float]:
+    """The chain on 8 elements, compiled for CPU and for the device, in one process: the shortest of rounds by turns."""
+    inputs = [torch.randn(8, device=device) for device in ("cpu", "spyre")]
+    compiled = [torch.compile(chain), torch.compile(chain)]
+    for call, x in zip(compiled, inputs, strict=True):
+        call(x)
+    rounds = [[microseconds(lambda c=c, x=x: c(x)) for c, x in zip(compiled, inputs, strict=True)] for _ in range(5)]
+    return [min(times) for times in zip(*rounds, strict=True)]
+
+
 @torch.no_grad()
 def main() -> None:
     """Prints a table."""
@@ -67,6 +77,8 @@ def main() -> None:
         show(name, [microseconds(calls[name]) for calls in columns])
     with torch.compiler.set_stance(skip_guard_eval_unsafe=True):
         show("compiled, no guards", [microseconds(calls["compiled"]) for calls in columns])
+    cpu, ours = beside_cpu()
+    print(f"\n10 operations on 8 elements, compiled: CPU {cpu:.1f}, spyre {ours:.1f}, {ours / cpu:.2f}")
 
 
 if __name__ == "__main__":

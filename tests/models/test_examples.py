@@ -76,8 +76,9 @@ def test_two_cards_train_as_one():
 def test_costs_of_a_compiled_call_are_told():
     done = run_example("compiled_call")
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split()[0] for line in done.stdout.splitlines()[1:]]
-    assert rows == ["eager", "compiled", "reduce-overhead", "replayed,", "compiled,"]
+    _, *rows, _, beside_cpu = done.stdout.splitlines()
+    assert [row.split()[0] for row in rows] == ["eager", "compiled", "reduce-overhead", "replayed,", "compiled,"]
+    assert "on 8 elements, compiled: CPU" in beside_cpu
 
 
 def test_replayed_steps_have_the_bits_of_recorded_ones():

@@ -17,6 +17,7 @@ from .decompositions import WHOLE
 from .dump import dump_graph
 from .host_numbers import is_view, kept_on_host, tensors
 from .input_layouts import InputLayouts
+from .nested_scatters import write_once
 from .op_names import NATIVE_TYPES, aten_overloads
 from .recomposed import put_together
 
@@ -41,6 +42,7 @@ class LibrarySteps(CustomGraphModulePass):
     def __call__(self, gm: torch.fx.GraphModule) -> None:
         self._layouts.note(gm)
         put_together(gm)
+        write_once(gm)
         stays = [node for node in gm.graph.nodes if node.op == "call_function" and stays_a_call(node)]
         stays += kept_on_host(gm)
         for node in stays:
