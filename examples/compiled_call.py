@@ -58,6 +58,7 @@ def show(name: str, times: list[float]) -> None:
 
 def beside_cpu() -> list[float]:
     """The chain on 8 elements, compiled for CPU and for the device, in one process: the shortest of rounds by turns."""
+    torch._dynamo.reset()  # of the other sizes, which guards would ask for first
     inputs = [torch.randn(8, device=device) for device in ("cpu", "spyre")]
     compiled = [torch.compile(chain), torch.compile(chain)]
     for call, x in zip(compiled, inputs, strict=True):
