@@ -95,7 +95,8 @@ ProgramStep step_from(const py::tuple& fields) {
 NumberFormula::Leaf leaf_from(const py::tuple& fields) {
   const auto kind = py::cast<std::string>(fields[0]);
   using Kind = NumberFormula::Leaf::Kind;
-  NumberFormula::Leaf leaf{.type = type_named(fields[2])};
+  NumberFormula::Leaf leaf;
+  leaf.type = type_named(fields[2]);
   if (kind == "number") {
     leaf.number = number_from(py::object(fields[1]).ptr());
     return leaf;
