@@ -6,6 +6,7 @@
 #include <ATen/Functions.h>
 #include <ATen/Operators.h>
 #include <ATen/ops/_scaled_dot_product_attention_math_compositeimplicitautograd_dispatch.h>
+#include <ATen/ops/scaled_dot_product_attention_compositeimplicitautograd_dispatch.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -14,6 +15,7 @@
 #include <limits>
 #include <tuple>
 
+#include "attention.h"
 #include "spyre/engine/error_boundary.h"
 #include "spyre/engine/products.h"
 
@@ -21,7 +23,6 @@ namespace spyre::engine {
 namespace {
 
 using at::Tensor;
-using MaybeTensor = std::optional<Tensor>;
 
 /// The product of two tensors of a reduced float type, in float32. The left one may come in float32: it is rounded
 /// for the product, but not in derivatives, and its gradient is not rounded. In the gradient of a softmax large terms
@@ -43,29 +44,27 @@ class WideProduct : public torch::autograd::Function<WideProduct> {
   }
 };
 
-/// Whether nothing traces or transforms these tensors: then what is recorded need not pass the dispatcher.
-bool is_untraced(const Tensor& a, const Tensor& b) {
-  static constexpr c10::DispatchKeySet kTraced{
-      c10::DispatchKey::Python, c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchBatched,
-      c10::DispatchKey::FuncTorchGradWrapper};
-  return !(a.key_set() | b.key_set()).has_any(kTraced) &&
-         !c10::impl::TorchDispatchModeTLS::any_modes_set();
-}
-
 /// Functions in C++ have no forward-mode derivative.
 bool has_tangent(const Tensor& t) { return t._fw_grad(/*level=*/0).defined(); }
 
-bool is_differentiable(const Tensor& t) {
-  return (at::GradMode::is_enabled() && t.requires_grad()) || has_tangent(t);
+}  // namespace
+
+bool is_ordinary(const Tensor& t) {
+  static constexpr c10::DispatchKeySet kTraced{
+      c10::DispatchKey::Python, c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchBatched,
+      c10::DispatchKey::FuncTorchGradWrapper};
+  return !t.key_set().has_any(kTraced) && !c10::impl::TorchDispatchModeTLS::any_modes_set() &&
+         !has_tangent(t);
 }
 
 Tensor product(const Tensor& a, const Tensor& b) {
   const auto type = b.scalar_type();
   if (!at::isReducedFloatingType(type)) return at::matmul(a, b);
-  if (!is_untraced(a, b)) return at::matmul(a.to(type).to(at::kFloat), b.to(at::kFloat));
-  if (has_tangent(a) || has_tangent(b)) return at::matmul(a.to(at::kFloat), b.to(at::kFloat));
-  return WideProduct::apply(a, b);
+  if (is_ordinary(a) && is_ordinary(b)) return WideProduct::apply(a, b);
+  return at::matmul(a.to(at::kFloat), b.to(at::kFloat));
 }
+
+namespace {
 
 /// Whether all three have the same heads, so that no operand has to be spread. torch.compile asks with symbolic sizes.
 bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value) {
@@ -90,11 +89,8 @@ Tensor masked(const Tensor& scores, const MaybeTensor& mask, bool causal) {
   return mask && mask->defined() ? scores.add(*mask) : scores;
 }
 
-struct Weights {
-  Tensor exponentials, share;  // the second: 1 / the sum of a row of the first
-};
+}  // namespace
 
-/// Of scores [..., queries, keys]. A row that is hidden as a whole has exponentials and a result of 0.
 Weights weights_of(const Tensor& scores) {
   const Tensor largest = scores.detach().amax(-1, true);
   const Tensor shift = largest.masked_fill(largest.eq(-std::numeric_limits<double>::infinity()), 0);
@@ -103,13 +99,9 @@ Weights weights_of(const Tensor& scores) {
   return {exponentials, sum.masked_fill(sum.eq(0), 1).reciprocal()};
 }
 
-/// The values that are attended to, and with what weights: the second result has the probabilities,
-/// which nothing computes unless somebody looks.
-using Attended = std::tuple<Tensor, Tensor>;
-
-/// Of these queries to all keys.
-Attended attend(const Tensor& query, const Tensor& key, const Tensor& value, double factor,
-                const MaybeTensor& mask, bool causal, double dropout_p) {
+std::tuple<Tensor, Tensor> attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  double factor, const MaybeTensor& mask, bool causal,
+                                  double dropout_p) {
   const auto type = query.scalar_type();
   // A narrow query would round what it is scaled to; its products are wide.
   const Tensor pairs = at::isReducedFloatingType(type)
@@ -120,45 +112,7 @@ Attended attend(const Tensor& query, const Tensor& key, const Tensor& value, dou
   return {product(weights, value).mul(share).to(type), weights.mul(share).to(type)};
 }
 
-/// Of queries from number `first` on to the keys that the last of them sees.
-std::optional<Attended> attend_causally(const Tensor& query, const Tensor& key, const Tensor& value,
-                                        double factor, std::int64_t first) {
-  using Matrix = kernels::Causal::Matrix;
-  const auto type = query.scalar_type();
-  const bool narrow = at::isReducedFloatingType(type);
-  std::optional<Tensor> scores = causal_product(narrow ? query : query.mul(factor),
-                                                key.transpose(-2, -1), {Matrix::Result, first});
-  if (!scores) return std::nullopt;
-  const auto [weights, share] = weights_of(narrow ? scores->mul(factor) : *scores);
-  std::optional<Tensor> sums = causal_product(weights.to(type), value, {Matrix::Left, first});
-  if (!sums) sums = product(weights, value);
-  return Attended{sums->mul(share).to(type), weights.mul(share).to(type)};
-}
-
-/// What is hidden is left out where only values are asked for: of products by blocks of their rows,
-/// of all else by blocks of queries. Gradients are those of plain operators.
-std::optional<Attended> attend_in_blocks(const Tensor& query, const Tensor& key,
-                                         const Tensor& value, double factor) {
-  constexpr std::int64_t kQueries = 512;  // of a block: the rows of some panels
-  // Minus infinity has to stay what it is when narrow products are scaled.
-  if (!(factor > 0) || !is_untraced(query, key) || !is_untraced(value, value) ||
-      is_differentiable(query) || is_differentiable(key) || is_differentiable(value))
-    return std::nullopt;
-  const std::int64_t queries = query.size(-2), keys = key.size(-2),
-                     blocks = (queries + kQueries - 1) / kQueries;
-  std::vector<Tensor> values, weights;
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    const std::int64_t first = queries * i / blocks, last = queries * (i + 1) / blocks,
-                       seen = std::min(last, keys);
-    const auto block = attend_causally(query.slice(-2, first, last), key.slice(-2, 0, seen),
-                                       value.slice(-2, 0, seen), factor, first);
-    if (!block) return std::nullopt;
-    if (blocks == 1 && seen == keys) return block;
-    values.push_back(std::get<0>(*block));
-    weights.push_back(at::constant_pad_nd(std::get<1>(*block), {0, keys - seen}));
-  }
-  return Attended{at::cat(values, -2), at::cat(weights, -2)};
-}
+namespace {
 
 /// Whether several heads of the query share one of `t`.
 bool is_grouped(const Tensor& query, const Tensor& t) {
@@ -175,32 +129,54 @@ Tensor spread(const Tensor& t, const Tensor& query) {
   return grouped.expand_symint(sizes).flatten(-4, -3);
 }
 
-Attended attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                   const MaybeTensor& mask, double dropout_p, bool is_causal,
-                   const MaybeTensor& dropout_mask, std::optional<double> scale, bool enable_gqa) {
+double factor_of(const Tensor& query, std::optional<double> scale) {
+  const std::int64_t width = query.sym_size(-1).guard_int(__FILE__, __LINE__);
+  return scale.value_or(1 / std::sqrt(static_cast<double>(width)));
+}
+
+/// The second result has the probabilities; nothing computes them unless somebody looks.
+std::tuple<Tensor, Tensor> math(const Tensor& query, const Tensor& key, const Tensor& value,
+                                const MaybeTensor& mask, double dropout_p, bool is_causal,
+                                const MaybeTensor& dropout_mask, std::optional<double> scale,
+                                bool enable_gqa) {
   if (enable_gqa && is_grouped(query, key) && is_grouped(query, value))
-    return attention(query, spread(key, query), spread(value, query), mask, dropout_p, is_causal,
-                     dropout_mask, scale, false);
+    return math(query, spread(key, query), spread(value, query), mask, dropout_p, is_causal,
+                dropout_mask, scale, false);
   if (enable_gqa || dropout_mask || (is_causal && mask) || !is_plain(query, key, value))
     return at::compositeimplicitautograd::_scaled_dot_product_attention_math(
         query, key, value, mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa);
-  const std::int64_t width = query.sym_size(-1).guard_int(__FILE__, __LINE__);
-  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(width)));
+  return attend(query, key, value, factor_of(query, scale), mask, is_causal, dropout_p);
+}
+
+/// Causal attention has a way of its own, where nobody can ask for the probabilities.
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                 const MaybeTensor& mask, double dropout_p, bool is_causal,
+                 std::optional<double> scale, bool enable_gqa) {
+  const bool grouped = enable_gqa && is_grouped(query, key) && is_grouped(query, value);
   // Dropout draws the same numbers whether or not gradients are asked for: checkpoints rely on it.
-  if (is_causal && dropout_p == 0)
-    if (const auto attended = attend_in_blocks(query, key, value, factor)) return *attended;
-  return attend(query, key, value, factor, mask, is_causal, dropout_p);
+  if (is_causal && !mask && dropout_p == 0 && (grouped || !enable_gqa)) {
+    const Tensor keys = grouped ? spread(key, query) : key,
+                 values = grouped ? spread(value, query) : value;
+    if (is_plain(query, keys, values) && key.scalar_type() == query.scalar_type() &&
+        value.scalar_type() == query.scalar_type())
+      if (const auto found = attend_causally(query, keys, values, factor_of(query, scale)))
+        return *found;
+  }
+  return at::compositeimplicitautograd::scaled_dot_product_attention(
+      query, key, value, mask, dropout_p, is_causal, scale, enable_gqa);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_scaled_dot_product_attention_math", guarded<&attention>);
+  m.impl("_scaled_dot_product_attention_math", guarded<&math>);
+  m.impl("scaled_dot_product_attention", guarded<&attention>);
 }
 
-/// Its gradient is that of its operators.
+/// Their gradients are those of their operators.
 TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) {
-  m.impl("_scaled_dot_product_attention_math", guarded<&attention>);
+  m.impl("_scaled_dot_product_attention_math", guarded<&math>);
+  m.impl("scaled_dot_product_attention", guarded<&attention>);
 }
 
 }  // namespace spyre::engine

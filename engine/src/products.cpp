@@ -46,7 +46,7 @@ struct TiledProduct {
 
   void describe(KeyWriter& key) const {
     key(product.type, product.result, product.k, product.n, product.isa, rows.batches, rows.rows,
-        right_matrices, right, causal.matrix, causal.offset);
+        right_matrices, right, causal.matrix, causal.offset, causal.hidden);
   }
   static std::shared_ptr<const kernels::LibraryCall> make_pack(const void* context) {
     const auto& self = *static_cast<const TiledProduct*>(context);

@@ -103,6 +103,7 @@ class Multiplication {
   static constexpr std::int64_t kUncrowdedRows = 6;     // and then only so many rows go together
   static constexpr std::int64_t kPartWords =
       1024;  // of k: 64 or 128 KiB of a tile of the right operand
+  static constexpr std::int64_t kNearWords = 8;  // ways of a first-level cache
   static constexpr std::int64_t kBandTiles = 4;  // of columns whose sums are kept at a time
 
   /// Whether the inner loop can read the left operand where it lies.
@@ -124,11 +125,20 @@ class Multiplication {
   }
 
   void pack(const RowTiles& tiles) const {
-    for (std::int64_t t = 0; t < tiles.count; ++t)
-      pack_lanes(product_,
-                 {at(product_.type, left_, tiles.begin(t), 0), left_.column_stride,
-                  left_.row_stride, tiles.begin(t + 1) - tiles.begin(t)},
-                 loops_.rows(), tiles.packed + t * packed_bytes());
+    const auto lanes = [&](std::int64_t t) {
+      return Lanes{at(product_.type, left_, tiles.begin(t), 0), left_.column_stride,
+                   left_.row_stride, tiles.begin(t + 1) - tiles.begin(t)};
+    };
+    if (left_.row_stride != 1) {
+      for (std::int64_t t = 0; t < tiles.count; ++t)
+        pack_lanes(product_, lanes(t), loops_.rows(), tiles.packed + t * packed_bytes());
+      return;
+    }
+    // A line of the cache has words of several tiles, and steps may contend for the same lines.
+    for (std::int64_t word = 0; word < words_; word += kNearWords)
+      for (std::int64_t t = 0; t < tiles.count; ++t)
+        pack_neighbours(product_, lanes(t), word, std::min(word + kNearWords, words_),
+                        loops_.rows(), tiles.packed + t * packed_bytes());
   }
 
   void run_band(const RowTiles& tiles, std::int64_t first, std::int64_t last) const {

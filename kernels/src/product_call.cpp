@@ -2,7 +2,6 @@
 #include "spyre/kernels/product_call.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "spyre/base/float16.h"
 
@@ -25,10 +24,9 @@ MatrixView matrix_of(const DeviceView& view, std::int64_t batch) {
           view.strides[rank - 1]};
 }
 
-/// Calls `use` with it, as the bits of the element type.
-template <class Use> void with_minus_infinity(DType type, Use use) {
-  if (type == DType::F32) return use(-std::numeric_limits<float>::infinity());
-  const float value = -std::numeric_limits<float>::infinity();
+/// Calls `use` with the value as elements of that type hold it.
+template <class Use> void with_element(DType type, float value, Use use) {
+  if (type == DType::F32) return use(value);
   use(type == DType::BF16 ? bfloat16_bits(value) : float16_bits(value));
 }
 
@@ -200,12 +198,12 @@ void ProductCall::multiply_causal(std::span<const DeviceView> operands, const Ro
   }
 }
 
-/// Writes minus infinity where the columns of these tiles are beyond their row.
+/// Writes what stands there where the columns of these tiles are beyond their row.
 void ProductCall::hide(const DeviceView& out, const RowPanel& panel, TileRange tiles) const {
   const MatrixView matrix = matrix_of(out, panel.batch);
   const std::int64_t first = tiles.first * product_.tile_columns(),
                      last = std::min(tiles.last * product_.tile_columns(), product_.n);
-  with_minus_infinity(product_.result, [&](auto hidden) {
+  with_element(product_.result, causal_.hidden, [&](auto hidden) {
     for (std::int64_t row = panel.first; row < panel.last; ++row) {
       auto* const values =
           reinterpret_cast<decltype(hidden)*>(matrix.data) + row * matrix.row_stride;

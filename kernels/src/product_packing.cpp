@@ -4,11 +4,25 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "product_tiles.h"
 
 namespace spyre::kernels {
 namespace {
+
+/// Few words: sizes that the compiler knows need no call.
+void copy_words(const std::byte* source, std::int64_t count, std::byte* out) {
+  const auto copy = [&](auto words) {
+    std::memcpy(out, source, words * kWord);
+    source += words * kWord;
+    out += words * kWord;
+  };
+  for (; count >= 8; count -= 8) copy(std::integral_constant<std::size_t, 8>{});
+  if ((count & 4) != 0) copy(std::integral_constant<std::size_t, 4>{});
+  if ((count & 2) != 0) copy(std::integral_constant<std::size_t, 2>{});
+  if ((count & 1) != 0) copy(std::integral_constant<std::size_t, 1>{});
+}
 
 /// Neighbours along the lanes: runs of them are copied, widened, or interleaved in pairs.
 class StepPacker {
@@ -25,10 +39,8 @@ class StepPacker {
       interleave(step(2 * word), whole ? step(2 * word + 1) : kZeros.data(), lanes_.count, out);
     } else if (type_ != DType::F32) {
       widen_row(type_, step(word), lanes_.count, reinterpret_cast<float*>(out));
-    } else if (lanes_.count == kMostColumns) {  // known to the compiler: no call
-      std::memcpy(out, step(word), kMostColumns * kWord);
     } else {
-      std::memcpy(out, step(word), static_cast<std::size_t>(lanes_.count * kWord));
+      copy_words(step(word), lanes_.count, out);
     }
   }
 
@@ -120,11 +132,15 @@ std::int64_t words_of(const Product& p) {
   return (p.k + steps - 1) / steps;
 }
 
+void pack_neighbours(const Product& p, const Lanes& lanes, std::int64_t first, std::int64_t last,
+                     std::int64_t pitch, std::byte* out) {
+  const StepPacker packer(p, lanes);
+  for (std::int64_t w = first; w < last; ++w) packer.pack(w, out + w * pitch * kWord);
+}
+
 void pack_lanes(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out) {
   if (lanes.lane_stride == 1 || lanes.count == 1) {
-    const StepPacker packer(p, lanes);
-    for (std::int64_t w = 0, words = words_of(p); w < words; ++w)
-      packer.pack(w, out + w * pitch * kWord);
+    pack_neighbours(p, lanes, 0, words_of(p), pitch, out);
   } else if (lanes.step_stride == 1) {
     pack_transposed(p, lanes, pitch, out);
   } else {

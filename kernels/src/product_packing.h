@@ -24,5 +24,8 @@ std::int64_t words_of(const Product& p);
 
 /// out[word * pitch + lane], for all of k. `pitch` in words.
 void pack_lanes(const Product& p, const Lanes& lanes, std::int64_t pitch, std::byte* out);
+/// Words [first, last) of them, of lanes that are neighbours.
+void pack_neighbours(const Product& p, const Lanes& lanes, std::int64_t first, std::int64_t last,
+                     std::int64_t pitch, std::byte* out);
 
 }  // namespace spyre::kernels

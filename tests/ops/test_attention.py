@@ -122,18 +122,64 @@ def test_what_is_hidden_is_not_multiplied(length: int) -> None:
     assert found[:, -1].isnan().all()
 
 
-def test_causal_attention_computes_half() -> None:
-    """Counted in multiply-adds of the card: what gradients are asked of computes all."""
-    q, k, v = (t.to("spyre") for t in heads(1024, 1024, 64, lead=(2,)))
+@pytest.mark.parametrize("differentiable", [False, True])
+def test_causal_attention_computes_half(differentiable: bool) -> None:
+    """Counted in multiply-adds of the card."""
+    q, k, v = (t.to("spyre").requires_grad_(differentiable) for t in heads(1024, 1024, 64, lead=(2,)))
+    torch.spyre.synchronize()
+    before = metrics.meters()["macs"]
+    kept = causal(q, k, v)
+    torch.spyre.synchronize()
+    assert metrics.meters()["macs"] - before < 0.53 * 2 * q.numel() * 1024
+    del kept
 
-    def macs(*operands: torch.Tensor) -> int:
-        torch.spyre.synchronize()
-        before = metrics.meters()["macs"]
-        kept = causal(*operands)  # noqa: F841  what nobody holds is not computed
-        torch.spyre.synchronize()
-        return metrics.meters()["macs"] - before
 
-    assert macs(q, k, v) < 0.55 * macs(q.requires_grad_(), k, v)
+def by_definition(q, k, v, is_causal: bool) -> torch.Tensor:
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if is_causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+    return scores.softmax(-1) @ v
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(600, 600), (520, 40), (513, 700)])
+def test_gradients_of_long_sequences(queries: int, keys: int, is_causal: bool) -> None:
+    """They compute the weights again, block by block."""
+
+    def attention(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+
+    q, k, v = heads(queries, keys, 16, lead=(2,))
+    compare_gradients(attention, q, k, v, **GRADIENT)
+    compare_gradients(attention, *(t.double() for t in (q, k, v)), rtol=1e-9, atol=1e-9)
+    short = [t.to(torch.bfloat16) for t in (q, k, v)]
+    compare_gradients(attention, *short, rtol=3e-2, atol=2e-2)
+
+
+def test_gradients_of_some_operands() -> None:
+    given = heads(600, 600, 16, lead=(2,))
+    for wanted in range(3):
+        q, k, v = (t.to("spyre").requires_grad_(i == wanted) for i, t in enumerate(given))
+        operands = [t.clone().requires_grad_(i == wanted) for i, t in enumerate(given)]
+        (found,) = torch.autograd.grad(causal(q, k, v).square().sum(), (q, k, v)[wanted])
+        (expected,) = torch.autograd.grad(causal(*operands).square().sum(), operands[wanted])
+        torch.testing.assert_close(found.cpu(), expected, **GRADIENT)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_second_gradients_of_long_sequences(is_causal: bool) -> None:
+    """Which CPU's fused kernel does not have."""
+
+    def second(attention, *operands):
+        own = [t.detach().requires_grad_() for t in operands]
+        first = torch.autograd.grad(attention(*own).square().sum(), own, create_graph=True)
+        return torch.autograd.grad(sum(g.square().sum() for g in first), own)
+
+    given = [t.double() for t in heads(520, 520, 8, lead=(1,))]
+    found = second(lambda *t: F.scaled_dot_product_attention(*t, is_causal=is_causal), *(t.to("spyre") for t in given))
+    expected = second(lambda *t: by_definition(*t, is_causal), *given)
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("shared", [1, 2, 3, 6])

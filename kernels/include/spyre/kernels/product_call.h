@@ -1,5 +1,7 @@
 // spyre/kernels/product_call.h — matrix products as the compute queue runs them.
 #pragma once
+#include <limits>
+
 #include "spyre/kernels/library.h"
 #include "spyre/kernels/product.h"
 
@@ -30,12 +32,13 @@ class PackCall final : public LibraryCall {
 struct Causal {
   enum class Matrix : std::uint8_t {
     None,
-    Result,  // minus infinity stands there
+    Result,  // `hidden` stands there
     Left,    // 0 stands there. Blocks of rows share where their sums end, so not all are left out:
              // infinity or NaN on the right may give NaN to rows of a block that do not reach it
   };
   Matrix matrix{};
   std::int64_t offset = 0;  // not negative
+  float hidden = -std::numeric_limits<float>::infinity();
 
   /// Of row r, columns from here on are left out: a function of r alone, whatever panel it is in.
   std::int64_t end(std::int64_t row) const { return ((row + offset) / kRows + 1) * kRows; }
