@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from ..row import MIB, Cost, Row, function
+from ..places import JaxPlace, Place
+from ..row import MIB, Build, Cost, Row, Step, function
 
 WIDTH = 64
 LARGE_SCORES = 64 * MIB  # scores of this size stand out of what else is in memory
@@ -51,6 +52,29 @@ def sdpa_causal(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tens
 Form = Callable[..., Any]
 
 
+def with_gradients(form: Form, *operand: int) -> Build:
+    """The result's gradient with respect to query, key and value, all of this size."""
+
+    def build(place: Place) -> Step:
+        operands = [place.normal(*operand).requires_grad_() for _ in range(3)]
+        gradient = place.normal(*operand)
+        apply = place.compiled(form)
+        return lambda: torch.autograd.grad(apply(*operands), operands, gradient)
+
+    return build
+
+
+def with_gradients_jax(form: Form, *operand: int) -> Build:
+    def build(place: JaxPlace) -> Step:
+        import jax
+
+        operands = [place.normal(*operand) for _ in range(4)]
+        apply = place.compiled(lambda q, k, v, gradient: jax.vjp(form, q, k, v)[1](gradient))
+        return lambda: apply(*operands)
+
+    return build
+
+
 def row(name: str, forms: tuple[Form, Form], family: str, shape: tuple[int, int, int], dtype: str = "float32") -> Row:
     batch, heads, tokens = shape
     operand = (batch, heads, tokens, WIDTH)
@@ -82,4 +106,13 @@ ROWS = (
     row("attention, SDPA", (sdpa, plain_jax), "SDPA", LONG),
     row("attention, SDPA, causal", (sdpa_causal, plain_causal_jax), "SDPA", LONG),
     row("attention, plain ops", PLAIN, "attention", SHORT, "bfloat16"),
+    Row(
+        "attention, SDPA, causal, and its gradients, 1 x 8 x 2048 x 64 float32",
+        "does training keep the matrix of scores?",
+        build=with_gradients(sdpa_causal, *LONG, WIDTH),
+        jax=with_gradients_jax(plain_causal_jax, *LONG, WIDTH),
+        cost=Cost(bytes=32 * math.prod(LONG) * WIDTH, flops=14 * math.prod(LONG) * LONG[-1] // 2 * WIDTH),
+        family="training",
+        tolerance=1e-4,
+    ),
 )

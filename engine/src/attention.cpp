@@ -148,6 +148,14 @@ std::tuple<Tensor, Tensor> math(const Tensor& query, const Tensor& key, const Te
   return attend(query, key, value, factor_of(query, scale), mask, is_causal, dropout_p);
 }
 
+/// Causal attention that attend_causally() takes as it is; all else is PyTorch's to check.
+bool is_causal_alone(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const auto alike = [&](const Tensor& t) {
+    return t.scalar_type() == query.scalar_type() && t.device() == query.device();
+  };
+  return is_plain(query, key, value) && alike(key) && alike(value);
+}
+
 /// Causal attention has a way of its own, where nobody can ask for the probabilities.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                  const MaybeTensor& mask, double dropout_p, bool is_causal,
@@ -157,8 +165,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
   if (is_causal && !mask && dropout_p == 0 && (grouped || !enable_gqa)) {
     const Tensor keys = grouped ? spread(key, query) : key,
                  values = grouped ? spread(value, query) : value;
-    if (is_plain(query, keys, values) && key.scalar_type() == query.scalar_type() &&
-        value.scalar_type() == query.scalar_type())
+    if (is_causal_alone(query, keys, values))
       if (const auto found = attend_causally(query, keys, values, factor_of(query, scale)))
         return *found;
   }

@@ -199,6 +199,15 @@ def test_heads_that_cannot_share_keys() -> None:
     compare_with_cpu(lambda q, k, v: causal(q, k, v, enable_gqa=True), q[:, :0], k, v, strides=False)
 
 
+def test_operands_that_do_not_fit() -> None:
+    """Of two devices, of two types: PyTorch's own checks."""
+    q, k, v = heads(8, 8, 4)
+    with pytest.raises(RuntimeError, match="same device type"):
+        causal(q.to("spyre"), k, v)
+    same_error(causal, q, k.double(), v)
+    same_error(causal, q, k[..., :3], v)
+
+
 def test_probabilities_of_causal_attention() -> None:
     for length in (20, 600):
         q, k, v = heads(length, length, 16, lead=(2,))

@@ -53,9 +53,9 @@ class NumberFormulas {
   struct Code {
     std::vector<DType> leaves;
     std::vector<NumberFormula::Step> steps;
-    std::shared_ptr<const kernels::Kernel> kernel;  // for the numerics of the last call
-    std::vector<std::uint64_t> given;               // the leaves of the last call
-    c10::Scalar value;
+    std::shared_ptr<const kernels::Kernel> kernel = nullptr;  // for the numerics of the last call
+    std::vector<std::uint64_t> given = {};                    // the leaves of the last call
+    c10::Scalar value = {};
   };
   struct Use {
     std::size_t code = 0;
