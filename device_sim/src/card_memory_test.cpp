@@ -202,6 +202,7 @@ TEST(CardMemory, ChurnWithFaultsInjectedLeavesNothing) {
     if (i % 5 == 0) card.synchronize(point);
   }
   churn(card, 11, 4000);
+  // How many faults call it depends on the order in which threads come.
   EXPECT_GT(calls, 0);
   EXPECT_GT(card.memory_stats().failures, 0U);
   for (const Allocation& allocation : pressure) card.free(allocation);

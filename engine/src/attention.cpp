@@ -2,7 +2,7 @@
 //
 // The query is scaled rather than keys and scores (which are, where a narrow query would round), exponentials are summed
 // before and divided after the second product: the scores are walked over twice, and nothing as large as them or as
-// keys is made. float16 and bfloat16 keep scores and exponentials in float32, as CPU's kernel does.
+// keys is made, but for keys that several heads share, which are copied. float16 and bfloat16 keep scores and exponentials in float32, as CPU's kernel does.
 #include <ATen/Functions.h>
 #include <ATen/Operators.h>
 #include <ATen/ops/_scaled_dot_product_attention_math_compositeimplicitautograd_dispatch.h>
@@ -66,7 +66,7 @@ Tensor product(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-/// Whether all three have the same heads, so that no operand has to be spread. torch.compile asks with symbolic sizes.
+/// Whether all three have one type and the same heads, so that no operand has to be spread. torch.compile asks with symbolic sizes.
 bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value) {
   const auto heads = [](const Tensor& t) { return t.sym_sizes().slice(0, t.dim() - 2); };
   const auto is_empty = [](const Tensor& t) {
@@ -74,6 +74,8 @@ bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value) {
   };
   if (query.dim() < 3 || key.dim() != query.dim() || value.dim() != query.dim()) return false;
   if (is_empty(query) || is_empty(key) || is_empty(value)) return false;
+  if (key.scalar_type() != query.scalar_type() || value.scalar_type() != query.scalar_type())
+    return false;
   return at::isFloatingType(query.scalar_type()) && heads(query) == heads(key) &&
          heads(query) == heads(value) && query.sym_size(-1) == key.sym_size(-1) &&
          key.sym_size(-2) == value.sym_size(-2);
@@ -148,14 +150,6 @@ std::tuple<Tensor, Tensor> math(const Tensor& query, const Tensor& key, const Te
   return attend(query, key, value, factor_of(query, scale), mask, is_causal, dropout_p);
 }
 
-/// Causal attention that attend_causally() takes as it is; all else is PyTorch's to check.
-bool is_causal_alone(const Tensor& query, const Tensor& key, const Tensor& value) {
-  const auto alike = [&](const Tensor& t) {
-    return t.scalar_type() == query.scalar_type() && t.device() == query.device();
-  };
-  return is_plain(query, key, value) && alike(key) && alike(value);
-}
-
 /// Causal attention has a way of its own, where nobody can ask for the probabilities.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                  const MaybeTensor& mask, double dropout_p, bool is_causal,
@@ -165,7 +159,8 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
   if (is_causal && !mask && dropout_p == 0 && (grouped || !enable_gqa)) {
     const Tensor keys = grouped ? spread(key, query) : key,
                  values = grouped ? spread(value, query) : value;
-    if (is_causal_alone(query, keys, values))
+    const bool together = key.device() == query.device() && value.device() == query.device();
+    if (together && is_plain(query, keys, values))
       if (const auto found = attend_causally(query, keys, values, factor_of(query, scale)))
         return *found;
   }

@@ -26,8 +26,8 @@ Weights weights_of(const at::Tensor& scores);
 std::tuple<at::Tensor, at::Tensor> attend(const at::Tensor& query, const at::Tensor& key,
                                           const at::Tensor& value, double factor,
                                           const MaybeTensor& mask, bool causal, double dropout_p);
-/// Causally, block by block of queries, with what each of them sees. None where operators are to be seen, or where the
-/// weights of a short sequence are better kept for its gradient than computed again.
+/// Causally, block by block of queries, with what each of them sees. None where operators are to be seen, where the
+/// factor is not positive, or where the weights of a short sequence are better kept for its gradient than computed again.
 std::optional<at::Tensor> attend_causally(const at::Tensor& query, const at::Tensor& key,
                                           const at::Tensor& value, double factor);
 

@@ -1,12 +1,13 @@
 // spyre/engine/causal_attention.cpp — causal attention without what it hides.
 //
 // A block of queries meets the keys that its last one sees; products leave out more, by blocks of rows
-// (kernels::Causal). Gradients of long sequences compute the weights of a block again rather than keep them: nothing as
-// large as all of the scores is ever made.
+// (kernels::Causal) where these are rows of the left operand or of the result. Gradients of long sequences compute the
+// weights of a block again rather than keep them: nothing as large as all of the scores is ever made.
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "attention.h"
@@ -56,7 +57,7 @@ Weights weights_in(const Block& block, const Tensor& query, const Tensor& key, d
   return weights_of(block_product(left, right, causal).mul(factor));
 }
 
-Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value, double factor) {
+Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, double factor) {
   const auto type = query.scalar_type();
   std::vector<Tensor> results;
   for (const Block& block : blocks_of(query, key)) {
@@ -73,8 +74,8 @@ struct Gradients {
 };
 
 /// All in float32 or float64: in the gradient of a softmax large terms cancel.
-Gradients backward(const Tensor& query, const Tensor& key, const Tensor& value, double factor,
-                   const Tensor& gradient) {
+Gradients blockwise_gradients(const Tensor& query, const Tensor& key, const Tensor& value,
+                              double factor, const Tensor& gradient) {
   std::vector<Tensor> of_query;
   Tensor of_key = at::zeros_like(key), of_value = at::zeros_like(value);
   for (const Block& block : blocks_of(query, key)) {
@@ -100,7 +101,7 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
     context->save_for_backward({query, key, value});
     context->saved_data["factor"] = factor;
     const at::AutoDispatchBelowADInplaceOrView below;
-    return engine::forward(query, key, value, factor);
+    return blockwise(query, key, value, factor);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
@@ -111,21 +112,24 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
     const auto wide = [&](const Tensor& t) {
       return at::isReducedFloatingType(type) ? t.to(at::kFloat) : t;
     };
-    const Gradients found = engine::backward(wide(saved[0]), wide(saved[1]), wide(saved[2]), factor,
-                                             wide(gradients[0]));
+    const Gradients found = blockwise_gradients(wide(saved[0]), wide(saved[1]), wide(saved[2]),
+                                                factor, wide(gradients[0]));
     return {found.query.to(type), found.key.to(type), found.value.to(type), {}};
   }
 
  private:
   static torch::autograd::variable_list plain_backward(const torch::autograd::variable_list& saved,
                                                        double factor, const Tensor& gradient) {
-    const Tensor values = std::get<0>(attend(saved[0], saved[1], saved[2], factor, {}, true, 0));
+    // Views: gradients end there, also where one operand is another one or was computed from it.
+    torch::autograd::variable_list own;
+    for (const Tensor& t : saved) own.push_back(t.view_as(t));
+    const Tensor values = std::get<0>(attend(own[0], own[1], own[2], factor, {}, true, 0));
     torch::autograd::variable_list inputs, found(saved.size() + 1);
-    for (const Tensor& t : saved)
+    for (const Tensor& t : own)
       if (t.requires_grad()) inputs.push_back(t);
     const auto of_inputs = torch::autograd::grad({values}, inputs, {gradient}, true, true);
-    for (std::size_t i = 0, next = 0; i < saved.size(); ++i)
-      if (saved[i].requires_grad()) found[i] = of_inputs[next++];
+    for (std::size_t i = 0, next = 0; i < own.size(); ++i)
+      if (own[i].requires_grad()) found[i] = of_inputs[next++];
     return found;
   }
 };
@@ -138,7 +142,7 @@ std::optional<Tensor> attend_causally(const Tensor& query, const Tensor& key, co
   // Minus infinity has to stay what it is when narrow products are scaled.
   if (!(factor > 0)) return std::nullopt;
   const bool differentiable = query.requires_grad() || key.requires_grad() || value.requires_grad();
-  if (!at::GradMode::is_enabled() || !differentiable) return forward(query, key, value, factor);
+  if (!at::GradMode::is_enabled() || !differentiable) return blockwise(query, key, value, factor);
   if (query.size(-2) <= kQueries) return std::nullopt;
   return CausalAttention::apply(query, key, value, factor);
 }

@@ -193,7 +193,7 @@ KernelProgram::KernelProgram(ProgramText text)
     : text_(std::move(text)),
       may_fault_(std::ranges::any_of(text_.steps, &ProgramStep::may_fault)),
       reads_host_(std::ranges::find(text_.arguments, false) != text_.arguments.end()),
-      formulas_(text_.formulas, text_.arguments.size(), text_.numbers) {
+      formulas_(text_.formulas, text_.arguments, text_.numbers) {
   check();
 }
 KernelProgram::~KernelProgram() = default;
@@ -205,6 +205,9 @@ void KernelProgram::check() const {
   };
   const auto in_table = [&](const TableIndices& indices) {
     return std::ranges::all_of(indices, [&](TableIndex i) { return i < text_.table.size(); });
+  };
+  const auto is_number = [&](std::uint32_t argument) {
+    return argument < text_.arguments.size() && !text_.arguments[argument];
   };
   const auto fits = [&](const ProgramView& view, const ProgramStep& step) {
     return view.buffer < buffers && view.offset < text_.table.size() && in_table(view.strides) &&
@@ -222,8 +225,8 @@ void KernelProgram::check() const {
     for (const ProgramInput& input : step.inputs) {
       const bool windowed = input.kind == Kind::View || input.kind == Kind::Iota;
       holds(!windowed || fits(input.view, step), "an input is no buffer of this program");
-      holds(input.kind != Kind::HostArgument || input.view.buffer < text_.arguments.size(),
-            "an input is no argument of this program");
+      holds(input.kind != Kind::HostArgument || is_number(input.view.buffer),
+            "an input is no number among the arguments of this program");
       holds(input.kind != Kind::CallNumber || input.view.buffer < text_.numbers,
             "an input is no number of a call");
       holds(input.kind != Kind::Formula || input.view.buffer < text_.formulas.size(),

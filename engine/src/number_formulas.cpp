@@ -16,6 +16,7 @@ namespace {
 using Leaf = NumberFormula::Leaf;
 using kernels::KernelSpec;
 
+constexpr std::size_t kMostValues = 1U << 15;  // far within what steps of a kernel can name
 constexpr std::array kTypes{DType::F32, DType::F64, DType::I64, DType::Bool};
 
 void holds(bool condition, std::string_view what) {
@@ -24,13 +25,16 @@ void holds(bool condition, std::string_view what) {
 
 bool is_served(DType type) { return std::ranges::find(kTypes, type) != kTypes.end(); }
 
-void check(const NumberFormula& formula, std::size_t arguments, std::size_t numbers) {
+void check(const NumberFormula& formula, const std::vector<bool>& arguments, std::size_t numbers) {
   holds(!formula.steps.empty(), "no operation gives it");
   for (const Leaf& leaf : formula.leaves) {
     holds(is_served(leaf.type), "a type that is not computed with on the host");
-    holds(leaf.kind != Leaf::Kind::Host || leaf.place < arguments, "no argument of this program");
+    holds(
+        leaf.kind != Leaf::Kind::Host || (leaf.place < arguments.size() && !arguments[leaf.place]),
+        "no number among the arguments of this program");
     holds(leaf.kind != Leaf::Kind::Call || leaf.place < numbers, "no number of a call");
   }
+  holds(formula.leaves.size() + formula.steps.size() < kMostValues, "it has too many operations");
   std::size_t known = formula.leaves.size();
   for (const NumberFormula::Step& step : formula.steps) {
     const kernels::OpInfo& info = kernels::op(step.op).info;
@@ -106,8 +110,8 @@ const c10::Scalar& number_of(const Leaf& leaf, std::span<const c10::Scalar> on_h
 
 }  // namespace
 
-NumberFormulas::NumberFormulas(std::span<const NumberFormula> formulas, std::size_t arguments,
-                               std::size_t numbers) {
+NumberFormulas::NumberFormulas(std::span<const NumberFormula> formulas,
+                               const std::vector<bool>& arguments, std::size_t numbers) {
   for (const NumberFormula& formula : formulas) {
     check(formula, arguments, numbers);
     uses_.push_back({.code = code_of(formula), .leaves = formula.leaves});

@@ -326,8 +326,8 @@ Tensor vdot(const Tensor& self, const Tensor& other) {
                            : engine::dot(self, other);
 }
 
-/// As [batch, rows, columns].
-Tensor batched(const Tensor& t) { return t.reshape({-1, t.size(-2), t.size(-1)}); }
+/// As [batch, rows, columns], and as it lies in memory: who calls has not passed the dispatcher, which resolves signs.
+Tensor batched(const Tensor& t) { return t.resolve_neg().reshape({-1, t.size(-2), t.size(-1)}); }
 
 std::vector<std::int64_t> product_sizes(const Tensor& a, const Tensor& b) {
   std::vector<std::int64_t> sizes = a.sizes().vec();

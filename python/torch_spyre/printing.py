@@ -41,8 +41,11 @@ def on_host(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.cpu()
     if tensor.numel() * tensor.element_size() > LARGEST:
         return tensor
+    try:
+        whole = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
+    except RuntimeError:  # no room for it
+        return tensor
     seen = summary(tensor.resolve_conj().resolve_neg(), options.edgeitems).cpu()
-    whole = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
     for places in itertools.product(*(edges(size, options.edgeitems) for size in tensor.shape)):
         whole[tuple(there for there, _ in places)] = seen[tuple(here for _, here in places)]
     return whole

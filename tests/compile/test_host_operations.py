@@ -80,6 +80,7 @@ def test_the_text_of_a_kernel(texts: Texts) -> None:  # noqa: F811
 PROGRAMS: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
     "corrections": lambda n, x: (x / (1 - 0.9**n).sqrt(), x * (1 - 0.999**n).reciprocal().neg(), x + n.exp().log1p()),
     "choices": lambda n, x: x * torch.where(n > 2, n.sin(), -n) + (n.long() % 3) * x + (n == 2) * x,
+    "number first": lambda n, x: n * x + (n % 3) * x + torch.where(n > 2, x, -x),
     "wide": lambda n, x: (x.double() * (n.double() / 3).tan()).float(),
     "halves": lambda n, x: x.half() * (n.half() / 3) + (n / 7).half(),
 }
@@ -110,13 +111,20 @@ def test_numbers_that_sizes_give() -> None:
 
 
 def test_an_optimizer_records_no_numbers(stats) -> None:
-    parameter = torch.nn.Parameter(torch.ones(4, 4, device="spyre"))
-    parameter.grad = torch.ones(4, 4, device="spyre")
-    step = torch.compile(torch.optim.Adam([parameter], foreach=False).step)
-    for _ in range(3):
+    """As eager code, whose numbers are Python's."""
+
+    def operations(compiled: bool) -> int:
+        parameter = torch.nn.Parameter(torch.ones(4, 4, device="spyre"))
+        parameter.grad = torch.ones(4, 4, device="spyre")
+        step = torch.optim.Adam([parameter], foreach=False).step
+        if compiled:
+            step = torch.compile(step)
+        for _ in range(3):
+            step()
+        torch.spyre.synchronize()
+        torch.spyre.reset_stats()
         step()
-    torch.spyre.synchronize()
-    torch.spyre.reset_stats()
-    step()
-    torch.spyre.synchronize()
-    assert stats()["ops_planned"] <= 8
+        torch.spyre.synchronize()
+        return stats()["ops_planned"]
+
+    assert operations(compiled=True) <= operations(compiled=False)

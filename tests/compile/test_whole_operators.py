@@ -54,6 +54,16 @@ def test_combinations_have_the_bits_of_eager(name: str) -> None:
     assert_same_bits(COMBINATIONS[name], numbers(4, 6, 8))
 
 
+def test_a_base_that_is_the_product() -> None:
+    """Where gradients are asked for, Inductor's graph has the product once."""
+
+    def program(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return (a * b).addcmul_(a, b, value=2.0)
+
+    a, b = (numbers(4, 8).to("spyre").requires_grad_() for _ in range(2))
+    assert torch.equal(torch.compile(program)(a, b).cpu(), program(a, b).cpu())
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", WHOLE)
 def test_same_bits_as_eager(name: str, dynamic: bool) -> None:

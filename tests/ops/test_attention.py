@@ -144,7 +144,7 @@ def by_definition(q, k, v, is_causal: bool) -> torch.Tensor:
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize(("queries", "keys"), [(600, 600), (520, 40), (513, 700)])
 def test_gradients_of_long_sequences(queries: int, keys: int, is_causal: bool) -> None:
-    """They compute the weights again, block by block."""
+    """Causal ones compute the weights again, block by block."""
 
     def attention(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
@@ -154,6 +154,43 @@ def test_gradients_of_long_sequences(queries: int, keys: int, is_causal: bool) -
     compare_gradients(attention, *(t.double() for t in (q, k, v)), rtol=1e-9, atol=1e-9)
     short = [t.to(torch.bfloat16) for t in (q, k, v)]
     compare_gradients(attention, *short, rtol=3e-2, atol=2e-2)
+
+
+def test_gradients_do_not_keep_the_weights() -> None:
+    """What a step of 2,048 tokens takes of the card beside its operands is less than its scores."""
+    torch.spyre.synchronize()
+    torch.spyre.empty_cache()
+    before = torch.spyre.memory_reserved()
+    q, k, v = (t.to("spyre").requires_grad_() for t in heads(2048, 2048, 16, lead=(2,)))
+    causal(q, k, v).square().sum().backward()
+    torch.spyre.synchronize()
+    assert torch.spyre.memory_reserved() - before < 2 * 2048 * 2048 * 4
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("negative", range(3))
+def test_operands_with_a_pending_sign(negative: int, dtype: torch.dtype) -> None:
+    """As `z.conj().imag` is: no product takes the memory for the values."""
+
+    def turned(attention, *operands):
+        return attention(*(torch._neg_view(t) if i == negative else t for i, t in enumerate(operands)))
+
+    close = CLOSE if dtype == torch.float32 else NARROW
+    for attention in (causal, F.scaled_dot_product_attention):
+        compare_with_cpu(lambda *t, a=attention: turned(a, *t), *heads(40, 40, 16, dtype), strides=False, **close)
+
+
+def test_second_gradients_of_operands_that_depend_on_each_other() -> None:
+    def second(attention, x: torch.Tensor, program) -> torch.Tensor:
+        x = x.requires_grad_()
+        (first,) = torch.autograd.grad(program(attention, x).square().sum(), x, create_graph=True)
+        return torch.stack((first.detach(), *torch.autograd.grad(first.square().sum(), x)))
+
+    given = heads(520, 520, 8, torch.float64, (1,))[0]
+    for program in (lambda a, x: a(x, x, x), lambda a, x: a(x * 2, x * 6, x)):
+        found = second(causal, given.to("spyre"), program)
+        expected = second(lambda *t: by_definition(*t, True), given.clone(), program)
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_gradients_of_some_operands() -> None:

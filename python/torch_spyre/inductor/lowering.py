@@ -44,8 +44,17 @@ _SUMS = (aten.sum.default, aten.sum.dim_IntList)
 _own: dict[Any, Callable[..., Any]] = {}
 
 
+_is_gpu = lowering.is_gpu
+
+
+def _says_where(device: str | None) -> bool:
+    """Which input of a loop says where it runs: one on the device, not a number of the host that comes first."""
+    return device == "spyre" or _is_gpu(device)
+
+
 def register_lowerings() -> None:
     """Offers all of them to Inductor; a lowering that a user registered stays."""
+    lowering.is_gpu = _says_where  # PyTorch has a closed list of devices for this
     for op in _SCATTERS:
         _offer(op, lowering.fallback_handler(op, add_to_fallback_set=False))
     for op in _REDUCTIONS:

@@ -26,11 +26,12 @@ def put_together(gm: torch.fx.GraphModule) -> None:
             whole.meta = dict(node.meta)
             node.replace_all_uses_with(whole)
             gm.graph.erase_node(node)
-            gm.graph.erase_node(term)
+            if not term.users:  # the base may be the same product
+                gm.graph.erase_node(term)
 
 
 def _is_part(term: object) -> bool:
-    """A product or a quotient of two tensors for the sum alone."""
+    """A product or a quotient of two tensors that only the sum reads."""
     if not isinstance(term, torch.fx.Node) or term.target not in _WHOLE or term.kwargs or len(term.users) > 1:
         return False
     return len(term.args) == 2 and all(isinstance(arg, torch.fx.Node) for arg in term.args)

@@ -40,8 +40,8 @@ struct NumberFormula {
 /// only if those differ. Guarded by the kernel's mutex.
 class NumberFormulas {
  public:
-  /// Raises InvalidArgument for indices that lead nowhere, of `arguments` and `numbers`, and for other types.
-  NumberFormulas(std::span<const NumberFormula> formulas, std::size_t arguments,
+  /// Raises InvalidArgument for indices that lead nowhere, of `arguments` (true: on the device) and `numbers`, and for other types.
+  NumberFormulas(std::span<const NumberFormula> formulas, const std::vector<bool>& arguments,
                  std::size_t numbers);
 
   /// The values, by formula, for what a call brings along. Valid until the next call.
