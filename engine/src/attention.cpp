@@ -82,16 +82,17 @@ bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value) {
 }
 
 Tensor masked(const Tensor& scores, const MaybeTensor& mask, bool causal) {
-  constexpr double kHidden = -std::numeric_limits<double>::infinity();
-  if (causal) {
-    const Tensor pairs = at::ones_symint({scores.sym_size(-2), scores.sym_size(-1)},
-                                         scores.options().dtype(at::kBool));
-    return scores.masked_fill(pairs.triu(1), kHidden);
-  }
+  if (causal) return filled_above(scores, 0, -std::numeric_limits<double>::infinity());
   return mask && mask->defined() ? scores.add(*mask) : scores;
 }
 
 }  // namespace
+
+Tensor filled_above(const Tensor& scores, std::int64_t offset, double value) {
+  const Tensor pairs = at::ones_symint({scores.sym_size(-2), scores.sym_size(-1)},
+                                       scores.options().dtype(at::kBool));
+  return scores.masked_fill(pairs.triu(offset + 1), value);
+}
 
 Weights weights_of(const Tensor& scores) {
   const Tensor largest = scores.detach().amax(-1, true);
@@ -123,6 +124,10 @@ bool is_grouped(const Tensor& query, const Tensor& t) {
          TORCH_GUARD_OR_FALSE((query.sym_size(-3) % t.sym_size(-3)).sym_eq(0));
 }
 
+bool shares_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
+  return is_grouped(query, key) && is_grouped(query, value);
+}
+
 /// Each head as often as heads of the query share it.
 Tensor spread(const Tensor& t, const Tensor& query) {
   const Tensor grouped = t.unsqueeze(-3);
@@ -141,7 +146,7 @@ std::tuple<Tensor, Tensor> math(const Tensor& query, const Tensor& key, const Te
                                 const MaybeTensor& mask, double dropout_p, bool is_causal,
                                 const MaybeTensor& dropout_mask, std::optional<double> scale,
                                 bool enable_gqa) {
-  if (enable_gqa && is_grouped(query, key) && is_grouped(query, value))
+  if (enable_gqa && shares_heads(query, key, value))
     return math(query, spread(key, query), spread(value, query), mask, dropout_p, is_causal,
                 dropout_mask, scale, false);
   if (enable_gqa || dropout_mask || (is_causal && mask) || !is_plain(query, key, value))
@@ -154,16 +159,14 @@ std::tuple<Tensor, Tensor> math(const Tensor& query, const Tensor& key, const Te
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                  const MaybeTensor& mask, double dropout_p, bool is_causal,
                  std::optional<double> scale, bool enable_gqa) {
-  const bool grouped = enable_gqa && is_grouped(query, key) && is_grouped(query, value);
+  if (enable_gqa && shares_heads(query, key, value))
+    return attention(query, spread(key, query), spread(value, query), mask, dropout_p, is_causal,
+                     scale, false);
+  const bool together = key.device() == query.device() && value.device() == query.device();
   // Dropout draws the same numbers whether or not gradients are asked for: checkpoints rely on it.
-  if (is_causal && !mask && dropout_p == 0 && (grouped || !enable_gqa)) {
-    const Tensor keys = grouped ? spread(key, query) : key,
-                 values = grouped ? spread(value, query) : value;
-    const bool together = key.device() == query.device() && value.device() == query.device();
-    if (together && is_plain(query, keys, values))
-      if (const auto found = attend_causally(query, keys, values, factor_of(query, scale)))
-        return *found;
-  }
+  if (is_causal && !mask && dropout_p == 0 && together && is_plain(query, key, value))
+    if (const auto found = attend_causally(query, key, value, factor_of(query, scale)))
+      return *found;
   return at::compositeimplicitautograd::scaled_dot_product_attention(
       query, key, value, mask, dropout_p, is_causal, scale, enable_gqa);
 }

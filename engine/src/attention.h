@@ -16,6 +16,9 @@ bool is_ordinary(const at::Tensor& t);
 /// a x b, in float32 where b is float16 or bfloat16. `a` may come in float32: it is rounded to b's type for the product.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b);
 
+/// Scores with `value` in the columns c of row r with c > r + offset.
+at::Tensor filled_above(const at::Tensor& scores, std::int64_t offset, double value);
+
 struct Weights {
   at::Tensor exponentials, share;  // the second: 1 / the sum of a row of the first
 };

@@ -45,8 +45,7 @@ Tensor block_product(const Tensor& a, const Tensor& b, const kernels::Causal& ca
   if (auto result = causal_product(a, b, causal)) return *result;
   const Tensor whole = product(a, b);
   if (causal.matrix != Matrix::Result) return whole;
-  const Tensor pairs = at::ones({a.size(-2), b.size(-1)}, a.options().dtype(at::kBool));
-  return whole.masked_fill(pairs.triu(causal.offset + 1), causal.hidden);
+  return filled_above(whole, causal.offset, causal.hidden);
 }
 
 Weights weights_in(const Block& block, const Tensor& query, const Tensor& key, double factor) {
